@@ -1,0 +1,1 @@
+"""Gaussian means of the error function and its square."""

@@ -1,0 +1,1 @@
+"""Attention layers provably solve single-location regression."""

@@ -1,0 +1,138 @@
+"""Risk of the erf attention predictor: on the spheres, on the invariant manifold, at the oracle."""
+
+from sympy import erf, pi, sqrt
+
+from theorem_engine import NONNEGATIVE, Output, Source, Total, corollary, proposition, theorem
+from theorem_engine.registry.marion2025.notation import (
+    GRAM,
+    PRODUCTS,
+    C,
+    D,
+    L,
+    c,
+    d,
+    eps,
+    eta,
+    g,
+    gamma,
+    kappa,
+    lam,
+    nu,
+    rho,
+    s,
+    tau,
+    theta,
+)
+from theorem_engine.validators.marion2025 import attention_risk, best_linear_risk
+
+MODEL = (
+    "k* and v* are orthonormal; k and v have norm one",
+    "tokens are Gaussian and independent; the place of the informative one is uniform",
+)
+RISK = Output("mean squared error, label noise included", NONNEGATIVE)
+EXCESS = Output("mean squared error above that of the label noise", NONNEGATIVE)
+ABBREVIATIONS = {D: sqrt(d / 2), g: lam * gamma, s: sqrt(1 + 2 * g**2), tau: lam * D, c: tau / s}
+
+
+@theorem(
+    "marion2025.risk",
+    title="Risk of erf attention as a function of five inner products",
+    source=Source("2410.01537", "Theorem 1"),
+    given=(*PRODUCTS, lam, gamma, d, L, eps),
+    outputs={
+        "risk": RISK,
+        "excess": EXCESS,
+        **{f"d_{x.name}": f"derivative of the risk in {x.name}" for x in PRODUCTS},
+    },
+    needs={"zeta": "gaussian.erf-square", "miss": "gaussian.erf-miss"},
+    symbol=r"\mathcal{R}",
+    assumes=MODEL,
+    requires=(GRAM,),
+    checks=(attention_risk,),
+    marks="DV",
+    notes=(
+        "A quadratic form in (theta, eta, rho) whose coefficients depend on kappa alone, and affine in nu.",
+        "Invariant under (k, v) -> (-k, -v) and under (v, v*) -> (-v, -v*).",
+    ),
+)
+def risk(kappa, nu, theta, eta, rho, lam, gamma, d, L, eps, *, zeta, miss):
+    """Mean squared error of sum_l erf(lam X_l.k) X_l.v, exact at any d and L.
+
+    The risk depends on k and v only through their inner products with k*, v* and each other. It is
+    declared with miss = 1 - 2 erf(c kappa) + zeta, so that nothing cancels near the oracle.
+    """
+    e0, e1, e2 = (erf(c * kappa).diff(kappa, n) / c**n for n in range(3))
+    own, other = zeta(tau * kappa, g), (L - 1) * zeta(0, lam)
+    quadratic = (
+        D**2 * own * theta**2
+        - 2 * gamma**2 * lam * D * e1 / s * theta * eta
+        - 2 * gamma**4 * lam**2 * e2 / s**2 * eta * rho
+        + 2 * (gamma**2 * lam * D * zeta.dt(tau * kappa, g) + (L - 1) * C * D * e0) * theta * rho
+        + (
+            gamma**4 * lam**2 * zeta.dtt(tau * kappa, g)
+            + (L - 1) * lam**2 * zeta.dtt(0, lam)
+            + (L - 1) * (L - 2) * C**2
+            + 2 * (L - 1) * C * lam * gamma**2 * e1 / s
+        )
+        * rho**2
+    )
+    return {
+        **ABBREVIATIONS,
+        C: 2 * lam / sqrt(pi * (1 + 2 * lam**2)),
+        "risk": eps**2 + gamma**2 * (miss(tau * kappa, g) + 2 * (1 - nu) * e0) + other + quadratic,
+        "excess": gamma**2 * (miss(tau * kappa, g) + 2 * (1 - nu) * e0) + other + quadratic,
+        **{f"d_{x.name}": Total("excess", x) for x in PRODUCTS},
+    }
+
+
+@theorem(
+    "marion2025.manifold-risk",
+    title="Risk of erf attention on the invariant manifold",
+    source=Source("2410.01537", "Theorem 1, in particular"),
+    given=(kappa, nu, lam, gamma, d, L, eps),
+    outputs={"risk": RISK, "excess": EXCESS},
+    needs={"risk": "marion2025.risk"},
+    assumes=(*MODEL, "v is orthogonal to k*, k to v*, and k to v"),
+    checks=(attention_risk,),
+    marks="DV",
+)
+def manifold_risk(kappa, nu, lam, gamma, d, L, eps, *, risk):
+    """The risk where k sees only k* and v only v*: theta = eta = rho = 0."""
+    here = (kappa, nu, 0, 0, 0, lam, gamma, d, L, eps)
+    return {"risk": risk(*here), "excess": risk.excess(*here)}
+
+
+@corollary(
+    "marion2025.oracle-risk",
+    title="Risk of the oracle, k = k* and v = v*",
+    source=Source("2410.01537", "Corollary 2"),
+    given=(lam, gamma, d, L, eps),
+    outputs={"risk": RISK, "excess": EXCESS},
+    needs={"manifold": "marion2025.manifold-risk"},
+    assumes=MODEL,
+    checks=(attention_risk,),
+    marks="DV",
+    notes=("The excess vanishes as d grows if lam sqrt(d) -> oo and lam sqrt(L) -> 0, possible iff L = o(d).",),
+)
+def oracle_risk(lam, gamma, d, L, eps, *, manifold):
+    """What erf attention reaches with perfect parameters: the miss of its own token and the others' noise."""
+    here = (1, 1, lam, gamma, d, L, eps)
+    return {"risk": manifold(*here), "excess": manifold.excess(*here)}
+
+
+@proposition(
+    "marion2025.linear-risk",
+    title="Risk of the best linear predictor",
+    source=Source("2410.01537", "Proposition 3"),
+    given=(gamma, L, eps),
+    outputs={"risk": RISK, "excess": EXCESS, "coefficient": "multiple of v* applied to every token"},
+    assumes=MODEL,
+    checks=(best_linear_risk,),
+    marks="DV",
+    notes=("Independent of d; an intercept does not help, since the means are along k*, orthogonal to v*.",),
+)
+def linear_risk(gamma, L, eps):
+    """The best linear function of all tokens gives each the same multiple of v*: it cannot choose."""
+    coefficient = gamma**2 / (gamma**2 + L - 1)
+    excess = gamma**2 * (1 - coefficient)
+    return {"risk": eps**2 + excess, "excess": excess, "coefficient": coefficient}

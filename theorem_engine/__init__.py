@@ -1,0 +1,72 @@
+"""Theorem Engine: a symbolic-numeric engine with an equation registry.
+
+>>> import theorem_engine as te
+>>> round(float(te.predict("marion2025.linear-risk", gamma="sqrt(1/2)", L=10)), 6)
+0.473684
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+__version__ = "0.1.0"
+
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+class _Checkout:
+    """Finds ``registry/`` and ``validators/`` beside the package, in a source checkout only."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Answer for the two folders and for nothing else."""
+        if name in ("theorem_engine.registry", "theorem_engine.validators"):
+            return PathFinder.find_spec(name, [str(_ROOT)])
+        return None
+
+
+if (_ROOT / "pyproject.toml").is_file() and not any(getattr(f, "__name__", "") == "_Checkout" for f in sys.meta_path):
+    sys.meta_path.append(_Checkout)
+
+#: Public names and where they live; a module is imported when one of its names is first used.
+_PUBLIC = {
+    "theorem_engine.citing": ("cite",),
+    "theorem_engine.lookup": ("entries", "entry", "find"),
+    "theorem_engine.explaining": ("explain",),
+    "theorem_engine.drawing": ("figure", "figures"),
+    "theorem_engine.sweeping": ("grid", "sweep"),
+    "theorem_engine.predicting": ("Prediction", "predict"),
+}
+#: Words for authors of entries.
+_AUTHOR = {
+    "theorem_engine.letters": ("notation",),
+    "theorem_engine.domains": ("NONNEGATIVE", "POSITIVE", "REAL", "Choice", "Integers", "Interval", "Lengths"),
+    "theorem_engine.declaration": (
+        "EXACT", "Holds", "Output", "PositiveSemidefinite", "Source", "corollary", "definition", "lemma",
+        "limit", "proposition", "remark", "result", "theorem",
+    ),
+    "theorem_engine.statement": ("Label", "Partial", "Total", "Unknown"),
+    "theorem_engine.operators": ("Flow", "GaussianMean", "Minimum", "Recurrence", "Root"),
+    "theorem_engine.functions": ("OwenT", "erfcx", "expm1", "log1p", "mills", "normal_cdf", "normal_pdf"),
+    "theorem_engine.drawing": ("Figure", "declare_figure"),
+}  # fmt: skip
+_HOME = {name: module for table in (_PUBLIC, _AUTHOR) for module, names in table.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'theorem_engine' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

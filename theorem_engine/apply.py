@@ -1,0 +1,102 @@
+"""Entries applied as functions inside other entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import sympy
+
+from theorem_engine.errors import DeclarationError
+
+
+class Applied(sympy.Function):
+    """One output of an entry at given arguments; a short symbol that unfolds on demand.
+
+    Differentiation yields the same entry's derivative, in the form its author stated if there is one.
+    """
+
+    entry_id: str
+    output: str
+    options: tuple[tuple[str, Any], ...]
+    #: Names of the letters differentiated in, in order.
+    derivatives: tuple[str, ...]
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """Partial derivative in one argument, still a function of all of them."""
+        from theorem_engine.catalogue import find_entry
+
+        letter = find_entry(self.entry_id).letters[argindex - 1]
+        return applied_class(self.entry_id, self.output, self.options, (*self.derivatives, letter.name))(*self.args)
+
+    def instance_key(self) -> tuple[Any, ...]:
+        """Applications with equal keys share all their quantities."""
+        return self.entry_id, self.options, self.args
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        from theorem_engine.catalogue import find_entry
+
+        entry = find_entry(self.entry_id)
+        head = entry.symbol or rf"\mathrm{{{entry.name}}}"
+        if self.output != entry.main_output:
+            head += rf"^{{\mathrm{{{self.output}}}}}".replace("_", r"\_")
+        if self.derivatives:
+            head = rf"\partial_{{{' '.join(self.derivatives)}}} {head}"
+        power = f"^{{{exp}}}" if exp is not None else ""
+        return rf"{head}{power}\left({', '.join(printer._print(a) for a in self.args)}\right)"
+
+
+@cache
+def applied_class(
+    entry_id: str, output: str, options: tuple[tuple[str, Any], ...], derivatives: tuple[str, ...] = ()
+) -> Any:
+    """The function class of an output (or of one of its derivatives)."""
+    name = ":".join((entry_id, output, *(f"{k}={v}" for k, v in options), *derivatives))
+    attributes = {"entry_id": entry_id, "output": output, "options": options, "derivatives": derivatives}
+    return type(Applied)(name, (Applied,), attributes)
+
+
+class EntryFunction:
+    """What an author's function receives for each entry it needs.
+
+    Calling it applies the main output; attributes give the others: ``zeta(t, g)``, ``zeta.dt(t, g)``.
+    Letters may be given by position or by name.
+    """
+
+    def __init__(self, entry_id: str, output: str | None = None) -> None:
+        self._entry_id = entry_id
+        self._output = output
+
+    def __getattr__(self, output: str) -> EntryFunction:
+        if output.startswith("_"):
+            raise AttributeError(output)
+        return EntryFunction(self._entry_id, output)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Apply the entry."""
+        from theorem_engine.catalogue import find_entry
+
+        entry = find_entry(self._entry_id)
+        output = self._output or entry.main_output
+        if output not in entry.outputs:
+            raise DeclarationError(f"{entry.id} has no output {output!r}; it has {', '.join(entry.outputs)}")
+        options = {x.name: named.pop(x.name, None if x.is_required else x.default) for x in entry.options}
+        return applied_class(entry.id, output, tuple(sorted(options.items())))(*_arguments(entry, args, named))
+
+
+def _arguments(entry: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+    letters = entry.letters
+    if len(args) > len(letters):
+        raise DeclarationError(f"{entry.id} takes {len(letters)} letters, {len(args)} were given")
+    values = dict(zip((x.name for x in letters), args, strict=False))
+    for name, value in named.items():
+        if name in values or name not in {x.name for x in letters}:
+            raise DeclarationError(f"{entry.id}: letter {name!r} is unknown or given twice")
+        values[name] = value
+    complete = []
+    for letter in letters:
+        if letter.name not in values and letter.is_required:
+            raise DeclarationError(f"{entry.id}: letter {letter.name!r} is missing in an application")
+        complete.append(sympy.sympify(values.get(letter.name, None if letter.is_required else letter.default)))
+    return complete

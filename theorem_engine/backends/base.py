@@ -1,0 +1,143 @@
+"""What a backend is: numbers of one kind, and how plans are run on them."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from theorem_engine.errors import NotAvailable
+from theorem_engine.plan import Evaluate, Operate, Plan, Solve
+
+Numeric = Callable[..., Any]
+
+
+class Backend(ABC):
+    """A folder of ``backends``: elementary functions, one module per operator, a group solver."""
+
+    name: str
+
+    @abstractmethod
+    def elementary(self, inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> Numeric:
+        """Compile elementary equations into a function of the inputs returning a tuple."""
+
+    @abstractmethod
+    def group(self, solve: Solve) -> Numeric:
+        """Compile a self-consistent group into a function of (starts..., parameters...)."""
+
+    @abstractmethod
+    def number(self, value: Any) -> Any:
+        """An exact value as a number of this backend."""
+
+    def operate(self, step: Operate) -> Numeric:
+        """Compile a bundle of operators: the module named by the operator does it."""
+        first = step.operators[0]
+        module = "integral" if isinstance(first, sympy.Integral) else first.lowering
+        try:
+            lowering = importlib.import_module(f"theorem_engine.backends.{self.name}.{module}")
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("theorem_engine.backends"):
+                raise
+            raise NotAvailable(f"{type(first).__name__} has no {self.name} lowering") from None
+        return lowering.lower(step.operators, step.parameters, self)
+
+    def function(self, inputs: Sequence[Any], expressions: Sequence[Any]) -> Numeric:
+        """Compile expressions, operators and applied entries included, into a function returning a list."""
+        from theorem_engine.plan import make_plan
+
+        targets = [sympy.Dummy(f"value{i}") for i in range(len(expressions))]
+        return self.compile(make_plan(inputs, dict(zip(targets, expressions, strict=True)), targets))
+
+    def compile(self, plan: Plan) -> Numeric:
+        """Compile a plan into a function of its inputs that returns the values of its targets."""
+        place = {symbol: i for i, symbol in enumerate(plan.inputs)}
+        steps: list[tuple[Numeric, tuple[int, ...], tuple[int, ...]]] = []
+
+        def slots(symbols: Sequence[Any]) -> tuple[int, ...]:
+            return tuple(place.setdefault(s, len(place)) for s in symbols)
+
+        for number, step in enumerate(plan.steps):
+            if isinstance(step, Evaluate):
+                made = {s for s, _ in step.equations}
+                wanted = _used_later(plan, number) & made
+                outputs = [s for s, _ in step.equations if s in wanted]
+                inputs = sorted(
+                    {s for _, e in step.equations for s in e.free_symbols} - made, key=lambda s: place[s]
+                )
+                steps.append((self.elementary(inputs, step.equations, outputs), slots(inputs), slots(outputs)))
+            elif isinstance(step, Operate):
+                outputs = [s for result in step.results for s in result]
+                steps.append((self.operate(step), slots(step.parameters), slots(outputs)))
+            else:
+                begin = [s for branch in step.starts for s in branch]
+                steps.append((self.group(step), slots([*begin, *step.parameters]), slots(step.unknowns)))
+        targets = slots(plan.targets)
+        size, width = len(place), len(plan.inputs)
+
+        def run(*values: Any) -> list[Any]:
+            memory = [*values, *([None] * (size - width))]
+            for function, sources, results in steps:
+                for slot, value in zip(results, function(*[memory[i] for i in sources]), strict=True):
+                    memory[slot] = value
+            return [memory[i] for i in targets]
+
+        return run
+
+
+def _used_later(plan: Plan, number: int) -> set[Any]:
+    used: set[Any] = set(plan.targets)
+    for step in plan.steps[number + 1 :]:
+        if isinstance(step, Evaluate):
+            for _, expression in step.equations:
+                used |= expression.free_symbols
+        elif isinstance(step, Operate):
+            used |= set(step.parameters)
+        else:
+            used |= set(step.parameters) | {s for branch in step.starts for s in branch}
+    return used
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Elementary equations as straight-line code: inputs, lines that use only lines above them, results.
+
+    Letters are renamed: two instances of one entry may use the same letter for different values.
+    """
+
+    inputs: list[Any]
+    lines: list[tuple[Any, Any]]
+    results: list[Any]
+
+
+def straight_line(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> Listing:
+    """Order the equations after common-subexpression elimination, keeping only what the outputs need."""
+    plain = {
+        symbol: sympy.Symbol(f"v{i}", **symbol.assumptions0)
+        for i, symbol in enumerate([*inputs, *(s for s, _ in equations)])
+    }
+    shared, reduced = sympy.cse(
+        [e.xreplace(plain) for _, e in equations], symbols=sympy.numbered_symbols("x"), order="none"
+    )
+    definitions = dict([*shared, *zip((plain[s] for s, _ in equations), reduced, strict=True)])
+    placed: dict[Any, Any] = {}
+    for output in outputs:
+        stack = [plain[output]]
+        while stack:
+            top = stack[-1]
+            waiting = [s for s in definitions[top].free_symbols if s in definitions and s not in placed]
+            if waiting:
+                stack.extend(sorted(waiting, key=lambda s: s.name))
+            else:
+                placed.setdefault(top, definitions[top])
+                stack.pop()
+    return Listing([plain[s] for s in inputs], list(placed.items()), [plain[s] for s in outputs])
+
+
+def get_backend(name: str) -> Backend:
+    """The backend of that name; each is one folder beside this file."""
+    backend: Backend = importlib.import_module(f"theorem_engine.backends.{name}").BACKEND
+    return backend

@@ -1,0 +1,25 @@
+"""Roots in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.float64.points import each_point
+from theorem_engine.methods.search import find_root
+from theorem_engine.trace import note
+
+
+def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
+    """Scan, then Brent's method, at each point."""
+    (root,) = roots
+    body = backend.function([root.letter, *parameters], [root.body])
+    ends = backend.function(parameters, list(root.args[2:4]))
+
+    def one(*values: float) -> list[float]:
+        low, high = (float(e) for e in ends(*values))
+        x = find_root(lambda u: float(body(u, *values)[0]), low, high, last=root.takes_last)
+        note("root", 4e-16 * abs(x), f"{root.letter.name} in [{low:.3g}, {high:.3g}]")
+        return [x]
+
+    return lambda *values: each_point(one, values)

@@ -1,0 +1,78 @@
+"""mpmath at any number of digits, one point at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import sympy
+from mpmath import mp
+
+from theorem_engine.backends.base import Backend, Numeric, straight_line
+from theorem_engine.domains import Distribution
+from theorem_engine.plan import Solve
+from theorem_engine.values import as_mpf
+
+
+def _erfcx(x: Any) -> Any:
+    # exp(x^2) amplifies an error of x^2 units; carry the digits it costs
+    with mp.extraprec(10 + 2 * max(0, int(mp.mag(x)) if x else 0)):
+        value = mp.exp(x * x) * mp.erfc(x)
+    return +value
+
+
+def _owens_t(h: Any, a: Any) -> Any:
+    from theorem_engine.backends.multiprecision.integral import integrate
+
+    def density(x: Any) -> Any:
+        return mp.exp(-h * h * (1 + x * x) / 2) / (1 + x * x)
+
+    return integrate(density, mp.zero, a) / (2 * mp.pi)
+
+
+@cache
+def namespace() -> dict[str, Any]:
+    """Numeric meaning of function names in generated code."""
+    return {
+        "erf": mp.erf,
+        "erfc": mp.erfc,
+        "erfcx": _erfcx,
+        "normal_pdf": lambda x: mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi),
+        "normal_cdf": lambda x: mp.erfc(-x / mp.sqrt(2)) / 2,
+        "mills": lambda x: mp.sqrt(mp.pi / 2) * _erfcx(x / mp.sqrt(2)),
+        "OwenT": _owens_t,
+        "LambertW": lambda x, k=0: mp.lambertw(x, int(k)).real,
+        "expm1": mp.expm1,
+        "log1p": mp.log1p,
+        "loggamma": mp.loggamma,
+    }
+
+
+class Multiprecision(Backend):
+    """Scalars of mpmath's current working precision."""
+
+    name = "multiprecision"
+
+    def elementary(
+        self, inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]
+    ) -> Numeric:
+        """SymPy's mpmath printer with our assignments in place of its own elimination."""
+        code = straight_line(inputs, equations, outputs)
+        return sympy.lambdify(
+            code.inputs, tuple(code.results), modules=[namespace(), "mpmath"],
+            cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
+        )  # fmt: skip
+
+    def group(self, solve: Solve) -> Numeric:
+        """The float64 solution, polished by Newton steps."""
+        from theorem_engine.backends.multiprecision.group import lower_group
+
+        return lower_group(solve, self)
+
+    def number(self, value: Any) -> Any:
+        """The value at the current precision; distributions pass as they are."""
+        return value if isinstance(value, Distribution) else as_mpf(value)
+
+
+BACKEND = Multiprecision()

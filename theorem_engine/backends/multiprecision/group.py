@@ -1,0 +1,44 @@
+"""Self-consistent groups at mpmath's precision: the float64 solution, polished."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpmath import mp
+
+from theorem_engine.backends.base import Backend, Numeric, get_backend
+from theorem_engine.errors import NotConverged
+from theorem_engine.plan import Solve
+
+
+def lower_group(solve: Solve, backend: Backend) -> Numeric:
+    """Newton steps from the double-precision solution until the residual stands still."""
+    run = backend.compile(solve.residual)
+    size, branches = len(solve.unknowns), len(solve.starts)
+    rough = None if solve.is_linear else get_backend("float64").group(solve)
+
+    def evaluate(*values: Any) -> list[Any]:
+        parameters = values[size * branches :]
+        if rough is None:
+            x = [mp.zero] * size
+        else:
+            x = [mp.mpf(float(v)) for v in rough(*[float(v) for v in values])]
+        last = mp.inf
+        for _ in range(1 if rough is None else 60):
+            flat = run(*x, *parameters)
+            matrix = mp.matrix(size, size)
+            for i in range(size):
+                for k in range(size):
+                    matrix[i, k] = (1 if i == k else 0) - flat[size + i * size + k]
+            move = mp.lu_solve(matrix, mp.matrix([f - v for f, v in zip(flat[:size], x, strict=True)]))
+            x = [v + move[i] for i, v in enumerate(x)]
+            change = max(abs(move[i]) / max(abs(x[i]), mp.eps) for i in range(size))
+            # quadratic convergence ends at rounding: stop when a step no longer improves on the last
+            if change == 0 or (change < mp.mpf(10) ** (-mp.dps // 2) and change >= last / 4):
+                return x
+            last = change
+        if rough is None:
+            return x
+        raise NotConverged(f"Newton at {mp.dps} digits moved by {mp.nstr(last, 2)} in its last step")
+
+    return evaluate

@@ -1,0 +1,113 @@
+"""Special functions the papers need that SymPy lacks, each with its derivative.
+
+Every backend gives them a numeric meaning; a test compares the backends with each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+from sympy.codegen.cfunctions import expm1, log1p
+
+__all__ = ["SPECIAL", "OwenT", "erfcx", "expm1", "log1p", "mills", "normal_cdf", "normal_pdf"]
+
+
+class normal_pdf(sympy.Function):  # noqa: N801
+    """Density of the standard normal law."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """phi' = -x phi."""
+        return -self.args[0] * self
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return _named(r"\varphi", self, printer, exp)
+
+    def definition(self) -> Any:
+        """The function in elementary terms."""
+        return sympy.exp(-(self.args[0] ** 2) / 2) / sympy.sqrt(2 * sympy.pi)
+
+
+class normal_cdf(sympy.Function):  # noqa: N801
+    """Distribution function of the standard normal law."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """Phi' = phi."""
+        return normal_pdf(self.args[0])
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return _named(r"\Phi", self, printer, exp)
+
+    def definition(self) -> Any:
+        """The function through erfc, accurate in the left tail."""
+        return sympy.erfc(-self.args[0] / sympy.sqrt(2)) / 2
+
+
+class mills(sympy.Function):  # noqa: N801
+    """Mills ratio Phi(-x)/phi(x), which neither under- nor overflows for x >= 0."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """m' = x m - 1."""
+        return self.args[0] * self - 1
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return _named(r"\mathrm{m}", self, printer, exp)
+
+    def definition(self) -> Any:
+        """Ratio of tail to density."""
+        return normal_cdf(-self.args[0]) / normal_pdf(self.args[0])
+
+
+class erfcx(sympy.Function):  # noqa: N801
+    """Scaled complementary error function exp(x^2) erfc(x)."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """Derivative 2 x erfcx(x) - 2/sqrt(pi)."""
+        return 2 * self.args[0] * self - 2 / sympy.sqrt(sympy.pi)
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return _named(r"\operatorname{erfcx}", self, printer, exp)
+
+    def definition(self) -> Any:
+        """The unscaled form."""
+        return sympy.exp(self.args[0] ** 2) * sympy.erfc(self.args[0])
+
+
+class OwenT(sympy.Function):
+    """Owen's T: the mass of {X > h, 0 < Y < a X} under two independent normals."""
+
+    nargs = 2
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """Partial derivatives in h and in a."""
+        h, a = self.args
+        if argindex == 1:
+            return -normal_pdf(h) * sympy.erf(a * h / sympy.sqrt(2)) / 2
+        return sympy.exp(-(h**2) * (1 + a**2) / 2) / (2 * sympy.pi * (1 + a**2))
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return _named("T", self, printer, exp)
+
+    def definition(self) -> Any:
+        """Owen's integral."""
+        h, a = self.args
+        x = sympy.Dummy("x")
+        return sympy.Integral(sympy.exp(-(h**2) * (1 + x**2) / 2) / (1 + x**2), (x, 0, a)) / (2 * sympy.pi)
+
+
+#: The functions a backend must implement beyond SymPy's own.
+SPECIAL = (normal_pdf, normal_cdf, mills, erfcx, OwenT)
+
+
+def _named(symbol: str, call: Any, printer: Any, exp: str | None) -> str:
+    inside = ", ".join(printer._print(arg) for arg in call.args)
+    power = f"^{{{exp}}}" if exp is not None else ""
+    return rf"{symbol}{power}\left({inside}\right)"

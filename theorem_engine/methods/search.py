@@ -1,0 +1,57 @@
+"""Roots and minima of one scalar function, found by a scan and then polished."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from theorem_engine.errors import NotConverged
+
+SCAN = 129
+
+
+def scan_points(low: float, high: float) -> Any:
+    """Points of a range: geometric if it is positive, else uniform; infinite ends are tamed."""
+    low = max(low, -1e6)
+    high = min(high, 1e6) if not low > 0 else min(high, low * 1e12)
+    if low > 0:
+        return np.geomspace(low, high, SCAN)
+    return np.linspace(low, high, SCAN)
+
+
+def find_root(function: Callable[[float], float], low: float, high: float, *, last: bool = False) -> float:
+    """The first (or last) sign change in [low, high], to full precision; infinity if there is none."""
+    from scipy.optimize import brentq
+
+    points = scan_points(low, high)
+    values = [function(float(p)) for p in points]
+    order = range(len(points) - 1)
+    for i in reversed(order) if last else order:
+        a, b = values[i], values[i + 1]
+        if a == 0:
+            return float(points[i])
+        if math.isfinite(a) and math.isfinite(b) and (a < 0) != (b < 0):
+            return float(brentq(function, points[i], points[i + 1], xtol=1e-300, rtol=8.9e-16, maxiter=500))
+    return float(points[-1]) if values[-1] == 0 else math.inf
+
+
+def find_minimum(
+    function: Callable[[float], float], slope: Callable[[float], float], low: float, high: float
+) -> float:
+    """The global minimiser on a range: the best scanned valley, then the zero of the slope in it."""
+    from scipy.optimize import brentq, minimize_scalar
+
+    points = scan_points(low, high)
+    values = np.array([function(float(p)) for p in points])
+    if not np.any(np.isfinite(values)):
+        raise NotConverged("minimum: the function is finite nowhere on its range")
+    best = int(np.nanargmin(np.where(np.isfinite(values), values, np.inf)))
+    left, right = float(points[max(best - 1, 0)]), float(points[min(best + 1, len(points) - 1)])
+    if slope(left) < 0 < slope(right):
+        return float(brentq(slope, left, right, xtol=1e-300, rtol=8.9e-16, maxiter=500))
+    if best in (0, len(points) - 1):
+        return float(points[best])
+    return float(minimize_scalar(function, bounds=(left, right), method="bounded", options={"xatol": 1e-12}).x)

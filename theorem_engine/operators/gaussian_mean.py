@@ -1,0 +1,76 @@
+"""Mean over independent standard normal variables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import sympy
+
+from theorem_engine.operators.base import Operator
+
+
+class GaussianMean(Operator):
+    """``GaussianMean(body, x)`` or ``(body, x, y)``: expectation of body over standard normals.
+
+    ``breaks`` lists the values of x (one variable only) where the body has a jump or a kink; between
+    them it must be analytic near the real line, however steep.
+
+    >>> x = sympy.Symbol("x")
+    >>> GaussianMean(x**2, x).free_symbols
+    set()
+    """
+
+    lowering = "gaussian_mean"
+
+    def __new__(cls, body: Any, *variables: Any, breaks: tuple[Any, ...] = ()) -> Any:
+        """Means of constants are those constants."""
+        if len(variables) == 1 and isinstance(variables[0], sympy.Tuple):
+            variables = tuple(variables[0])
+        body = sympy.sympify(body, strict=True)
+        used = tuple(v for v in variables if v in body.free_symbols)
+        if not used:
+            return body
+        if len(variables) > 2 or (breaks and len(used) > 1):
+            raise TypeError("GaussianMean takes one or two variables, and breaks for one only")
+        marks = sympy.Tuple(*(sympy.sympify(b, strict=True) for b in breaks))
+        return sympy.Expr.__new__(cls, body, sympy.Tuple(*used), marks)
+
+    @property
+    def func(self) -> Any:
+        """Rebuild from ``args``."""
+        return lambda body, variables, breaks: GaussianMean(body, *variables, breaks=tuple(breaks))
+
+    @property
+    def body(self) -> Any:
+        """The function averaged."""
+        return self.args[0]
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The normal variables."""
+        return tuple(self.args[1])
+
+    @property
+    def breaks(self) -> tuple[Any, ...]:
+        """Places of jumps and kinks."""
+        return tuple(self.args[2])
+
+    @property
+    def bound(self) -> frozenset[Any]:
+        """The normal variables."""
+        return frozenset(self.variables)
+
+    def bundle_key(self) -> Hashable:
+        """Means over the same variables with the same breaks share their nodes."""
+        return (GaussianMean, self.variables, self.breaks)
+
+    def partial(self, symbol: Any) -> Any:
+        """Differentiate under the mean; a moving jump would add a term that is not formed here."""
+        if any(symbol in mark.free_symbols for mark in self.breaks):
+            raise TypeError("the breaks of a Gaussian mean depend on the letter of differentiation")
+        return GaussianMean(self.body.diff(symbol), *self.variables, breaks=self.breaks)
+
+    def _latex(self, printer: Any) -> str:
+        names = ", ".join(printer._print(v) for v in self.variables)
+        return rf"\mathbb{{E}}_{{{names}}}\left[{printer._print(self.body)}\right]"

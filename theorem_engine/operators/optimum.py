@@ -1,0 +1,122 @@
+"""Minimum over letters, and the root of one equation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from theorem_engine.operators.base import Component, Operator, hygienic
+
+
+class Minimum(Operator):
+    """Smallest value of an expression over one or more letters, each in a given range.
+
+    ``over`` maps each letter to its range (low, high); a range inside the positive numbers is
+    searched on a logarithmic scale. ``at(letter)`` is the minimiser.
+    """
+
+    lowering = "minimum"
+
+    def __new__(cls, body: Any, over: Any) -> Any:
+        """Bind the letters and keep their ranges."""
+        letters = tuple(over)
+        twins, (body,) = hygienic(letters, sympy.sympify(body, strict=True))
+        ranges = sympy.Tuple(*(sympy.Tuple(*over[letter]) for letter in letters))
+        return sympy.Expr.__new__(cls, body, sympy.Tuple(*twins), ranges)
+
+    @property
+    def func(self) -> Any:
+        """Rebuild from ``args``."""
+        return lambda *args: sympy.Expr.__new__(Minimum, *args)
+
+    @property
+    def body(self) -> Any:
+        """What is minimised."""
+        return self.args[0]
+
+    @property
+    def letters(self) -> tuple[Any, ...]:
+        """The letters minimised over."""
+        return tuple(self.args[1])
+
+    @property
+    def ranges(self) -> tuple[tuple[Any, Any], ...]:
+        """Search range of each letter."""
+        return tuple((r[0], r[1]) for r in self.args[2])
+
+    @property
+    def bound(self) -> frozenset[Any]:
+        """The letters minimised over."""
+        return frozenset(self.letters)
+
+    def components(self) -> int:
+        """The value, then a minimiser for each letter."""
+        return 1 + len(self.letters)
+
+    def component_names(self) -> list[str]:
+        """Names of the components for printing."""
+        return ["value", *(letter.name for letter in self.letters)]
+
+    def at(self, letter: Any) -> Any:
+        """The minimising value of a letter."""
+        return Component(self, 1 + [x.name for x in self.letters].index(letter.name))
+
+    def partial(self, symbol: Any) -> Any:
+        """Envelope theorem: the minimisers do not move at first order."""
+        here = {x: Component(self, 1 + i) for i, x in enumerate(self.letters)}
+        return self.body.diff(symbol).xreplace(here)
+
+    def _latex(self, printer: Any) -> str:
+        names = ", ".join(printer._print(x) for x in self.letters)
+        return rf"\min_{{{names}}} {printer._print(self.body)}"
+
+
+class Root(Operator):
+    """The root of an expression in one letter within a range; infinite where the sign never changes.
+
+    The range is scanned on a logarithmic scale when it is positive; ``sign_change="first"`` or
+    ``"last"`` says which root is meant where there are several.
+    """
+
+    lowering = "root"
+
+    def __new__(cls, body: Any, letter: Any, low: Any, high: Any, sign_change: str = "first") -> Any:
+        """Bind the letter."""
+        (twin,), (body,) = hygienic((letter,), sympy.sympify(body, strict=True))
+        last = sympy.Integer(sign_change == "last")
+        return sympy.Expr.__new__(cls, body, twin, sympy.sympify(low), sympy.sympify(high), last)
+
+    @property
+    def func(self) -> Any:
+        """Rebuild from ``args``."""
+        return lambda *args: sympy.Expr.__new__(Root, *args)
+
+    @property
+    def body(self) -> Any:
+        """The function whose zero is sought."""
+        return self.args[0]
+
+    @property
+    def letter(self) -> Any:
+        """The unknown."""
+        return self.args[1]
+
+    @property
+    def takes_last(self) -> bool:
+        """Whether the largest root is meant."""
+        return bool(self.args[4])
+
+    @property
+    def bound(self) -> frozenset[Any]:
+        """The unknown."""
+        return frozenset({self.letter})
+
+    def partial(self, symbol: Any) -> Any:
+        """Implicit function theorem."""
+        slope = self.body.diff(self.letter)
+        return (-self.body.diff(symbol) / slope).xreplace({self.letter: self})
+
+    def _latex(self, printer: Any) -> str:
+        name = printer._print(self.letter)
+        return rf"\left\{{{name} : {printer._print(self.body)} = 0\right\}}"

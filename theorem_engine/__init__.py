@@ -44,10 +44,12 @@ _PUBLIC = {
 }
 #: Words for authors of entries.
 _AUTHOR = {
-    "theorem_engine.letters": ("notation",),
-    "theorem_engine.domains": ("NONNEGATIVE", "POSITIVE", "REAL", "Choice", "Integers", "Interval", "Lengths"),
+    "theorem_engine.letters": ("ABSENT", "notation"),
+    "theorem_engine.domains": (
+        "NONNEGATIVE", "POSITIVE", "REAL", "Choice", "ComplexPlane", "Expression", "Integers", "Interval", "Lengths",
+    ),
     "theorem_engine.declaration": (
-        "EXACT", "Holds", "Output", "PositiveSemidefinite", "Source", "corollary", "definition", "lemma",
+        "EXACT", "Holds", "OneOf", "OnlyWith", "Output", "PositiveSemidefinite", "Source", "Warn", "corollary", "definition", "lemma",
         "limit", "proposition", "remark", "result", "theorem",
     ),
     "theorem_engine.statement": ("Label", "Partial", "Total", "Unknown"),

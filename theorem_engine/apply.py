@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from theorem_engine.errors import DeclarationError
+from theorem_engine.letters import ABSENT
 
 
 class Applied(sympy.Function):
@@ -27,7 +28,9 @@ class Applied(sympy.Function):
         """Partial derivative in one argument, still a function of all of them."""
         from theorem_engine.catalogue import find_entry
 
-        letter = find_entry(self.entry_id).letters[argindex - 1]
+        absent = dict(self.options)
+        present = [x for x in find_entry(self.entry_id).letters if x.name not in absent]
+        letter = present[argindex - 1]
         return applied_class(self.entry_id, self.output, self.options, (*self.derivatives, letter.name))(*self.args)
 
     def instance_key(self) -> tuple[Any, ...]:
@@ -82,10 +85,14 @@ class EntryFunction:
         if output not in entry.outputs:
             raise DeclarationError(f"{entry.id} has no output {output!r}; it has {', '.join(entry.outputs)}")
         options = {x.name: named.pop(x.name, None if x.is_required else x.default) for x in entry.options}
-        return applied_class(entry.id, output, tuple(sorted(options.items())))(*_arguments(entry, args, named))
+        options.update({name: bool(named.pop(name, False)) for name in entry.cases})
+        values = _arguments(entry, args, named)
+        options.update({name: ABSENT for name, value in values.items() if value is ABSENT})
+        key = tuple(sorted(options.items(), key=lambda item: item[0]))
+        return applied_class(entry.id, output, key)(*(v for v in values.values() if v is not ABSENT))
 
 
-def _arguments(entry: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+def _arguments(entry: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
     letters = entry.letters
     if len(args) > len(letters):
         raise DeclarationError(f"{entry.id} takes {len(letters)} letters, {len(args)} were given")
@@ -94,9 +101,10 @@ def _arguments(entry: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> l
         if name in values or name not in {x.name for x in letters}:
             raise DeclarationError(f"{entry.id}: letter {name!r} is unknown or given twice")
         values[name] = value
-    complete = []
+    complete = {}
     for letter in letters:
         if letter.name not in values and letter.is_required:
             raise DeclarationError(f"{entry.id}: letter {letter.name!r} is missing in an application")
-        complete.append(sympy.sympify(values.get(letter.name, None if letter.is_required else letter.default)))
+        value = values[letter.name] if letter.name in values else letter.default
+        complete[letter.name] = ABSENT if value is None or value is ABSENT else sympy.sympify(value)
     return complete

@@ -15,7 +15,7 @@ import sympy
 from theorem_engine.apply import EntryFunction
 from theorem_engine.domains import Domain
 from theorem_engine.errors import DeclarationError, MissingDefinition
-from theorem_engine.letters import Letter
+from theorem_engine.letters import ABSENT, Letter
 from theorem_engine.statement import Statement, make_statement, strip
 
 KINDS = ("definition", "lemma", "proposition", "theorem", "corollary", "result", "remark")
@@ -102,6 +102,31 @@ class Holds:
     meaning: str
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """Alternatives for the user: exactly one of these groups of letters is given (or at most one)."""
+
+    groups: tuple[tuple[str, ...], ...]
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class OnlyWith:
+    """A letter that is needed with some values of an option and refused with the others."""
+
+    letter: str
+    option: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Warn:
+    """Where the statement is known to be off at finite size: a relation, and what to tell the user."""
+
+    relation: Any
+    message: str
+
+
 @dataclass(frozen=True, eq=False)
 class Entry:
     """A statement of the registry; ``statement(options)`` writes its equations."""
@@ -119,6 +144,11 @@ class Entry:
     assumes: tuple[str, ...] = ()
     regime: Regime = EXACT
     requires: tuple[Any, ...] = ()
+    #: Conditions on the values that change the equations; the function gets each by its name, as a bool.
+    cases: Mapping[str, Any] = field(default_factory=dict)
+    #: OneOf and OnlyWith rules about which letters are given together.
+    given_rules: tuple[Any, ...] = ()
+    warns: tuple[Warn, ...] = ()
     checks: tuple[Any, ...] = ()
     marks: str = "D"
     notes: tuple[str, ...] = ()
@@ -161,29 +191,34 @@ class Entry:
         return (*((label,) if label else ()), *self.aliases)
 
     def default_options(self) -> dict[str, Any]:
-        """Options for showing the statement: defaults, else the first choice."""
-        return {
+        """Options for showing the statement: defaults, else the first choice; everything optional absent."""
+        options = {
             x.name: x.default if not x.is_required else getattr(x.domain, "names", (None,))[0] for x in self.options
         }
+        options.update({x.name: ABSENT for x in self.letters if x.is_optional})
+        return {**options, **dict.fromkeys(self.cases, False)}
 
     def statement(self, options: Mapping[str, Any] | None = None) -> Statement:
         """The equations for one choice of options, written once per process."""
         chosen = self.default_options() if options is None else dict(options)
-        key = tuple(sorted(chosen.items()))
+        key = tuple(sorted(chosen.items(), key=lambda item: item[0]))
         if key not in self._statements:
             self._statements[key] = self._write(chosen)
         return self._statements[key]
 
     def _write(self, options: Mapping[str, Any]) -> Statement:
+        present = tuple(x for x in self.letters if x.name not in options)
         arguments: dict[str, Any] = {x.name: options.get(x.name, x) for x in self.given}
+        arguments.update({name: bool(options.get(name, False)) for name in self.cases})
+        arguments = {name: None if value is ABSENT else value for name, value in arguments.items()}
         wanted = inspect.signature(self.body).parameters
         applied = {keyword: EntryFunction(target) for keyword, target in self.needs.items()}
         call = {name: value for name, value in {**arguments, **applied}.items() if name in wanted}
-        statement = make_statement(self.id, self.letters, self.body(**call))
+        statement = make_statement(self.id, present, self.body(**call))
         if set(statement.outputs) != set(self.outputs):
             odd = sorted(set(statement.outputs) ^ set(self.outputs))
             raise DeclarationError(f"{self.id}: outputs declared and returned differ in {', '.join(odd)}")
-        known = set(self.letters) | set(statement.equations)
+        known = set(present) | set(statement.equations)
         for symbol, equation in statement.equations.items():
             for missing in sorted(strip(equation).free_symbols - known, key=str):
                 raise MissingDefinition(f"{self.id}: {missing} is used by {symbol} but neither given nor defined")
@@ -226,7 +261,8 @@ def declare(
 ) -> Callable[[Callable[..., Mapping[Any, Any]]], Entry]:
     """Declare an entry; the decorated function returns its equations.
 
-    Its positional parameters are the given letters, its keyword-only ones the entries it ``needs``.
+    Its positional parameters are the given letters (None where an optional one is absent, the chosen
+    value for options), its keyword-only ones the entries it ``needs`` and its ``cases``.
     Keys of the returned mapping are letters (quantities), names (outputs) and ``Partial`` keys.
     """
 
@@ -258,9 +294,9 @@ def _check_declaration(entry: Entry) -> None:
     if len(set(names)) != len(names):
         raise DeclarationError(f"{entry.id}: a given letter is listed twice")
     for name, parameter in inspect.signature(entry.body).parameters.items():
-        pool = entry.needs if parameter.kind is inspect.Parameter.KEYWORD_ONLY else names
+        pool = [*entry.needs, *entry.cases] if parameter.kind is inspect.Parameter.KEYWORD_ONLY else names
         if name not in pool:
-            what = "needs" if parameter.kind is inspect.Parameter.KEYWORD_ONLY else "given"
+            what = "needs` or `cases" if parameter.kind is inspect.Parameter.KEYWORD_ONLY else "given"
             raise DeclarationError(f"{entry.id}: the function's parameter {name!r} is not in `{what}`")
     from theorem_engine.references import works_of
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from theorem_engine.errors import nearest
-from theorem_engine.values import Exact, NotANumber, as_float, as_fraction, compare, read_number
+from theorem_engine.values import Exact, NotANumber, as_float, as_fraction, compare, read_number, to_text
 
 
 class Rejected(ValueError):
@@ -137,6 +138,68 @@ class Choice(Domain):
     def to_json(self) -> Any:
         """The names, for a form."""
         return list(self.names)
+
+
+@dataclass(frozen=True)
+class Expression(Domain):
+    """A function: one of a few names, or a SymPy expression of one letter (from Python only)."""
+
+    names: tuple[str, ...]
+    is_option = True
+
+    def read(self, given: Any) -> Any:
+        """A known name or an expression; text is never parsed as mathematics."""
+        if isinstance(given, str):
+            return Choice(self.names).read(given)
+        import sympy
+
+        if not isinstance(given, sympy.Expr) or len(given.free_symbols) != 1:
+            raise NotANumber("is neither a known name nor a SymPy expression of one letter")
+        if given.atoms(sympy.Float):
+            raise NotANumber("contains a binary number; write exact rationals, or digits are lost")
+        return given
+
+    def describe(self) -> str:
+        """The names, and the open door."""
+        return "one of " + ", ".join(repr(name) for name in self.names) + ", or a SymPy expression of one letter"
+
+    def to_json(self) -> Any:
+        """The names, for a form."""
+        return list(self.names)
+
+
+@dataclass(frozen=True)
+class ComplexPlane(Domain):
+    """Any finite complex number; text is "re", "re+imj" or "re-imj"."""
+
+    def read(self, given: Any) -> Any:
+        """A real number, or a pair of exact parts."""
+        if isinstance(given, ComplexValue):
+            return given
+        if isinstance(given, complex) or type(given).__name__ in ("complex128", "complex64"):
+            return ComplexValue(REAL.read(float(given.real)), REAL.read(float(given.imag)))
+        if isinstance(given, str) and (match := _COMPLEX.fullmatch(given.strip())):
+            return ComplexValue(REAL.read(match["re"]), REAL.read(match["im"].replace(" ", "")))
+        return REAL.read(given)
+
+    def describe(self) -> str:
+        """In words."""
+        return "the complex numbers"
+
+
+_COMPLEX = re.compile(r"(?P<re>[+-]?[^+-]+(?:[eE][+-]?[0-9]+)?)\s*(?P<im>[+-]\s*[^+-]+(?:[eE][+-]?[0-9]+)?)j")
+
+
+@dataclass(frozen=True)
+class ComplexValue:
+    """Exact real and imaginary parts."""
+
+    real: Exact
+    imaginary: Exact
+
+    def __str__(self) -> str:
+        imaginary = to_text(self.imaginary)
+        return f"{to_text(self.real)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,10 @@ class UnsolvableCycle(DeclarationError):
     """Letters depend on each other and no method was declared to solve for them."""
 
 
+class ValidityWarning(UserWarning):
+    """The point is in the domain, but where the statement is known to describe finite sizes badly."""
+
+
 def nearest(word: str, known: Iterable[str], count: int = 3) -> str:
     """A clause naming the known words closest to this one, or nothing.
 

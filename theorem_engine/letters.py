@@ -9,7 +9,24 @@ import sympy
 
 from theorem_engine.domains import REAL, Domain
 
-_REQUIRED: Any = object()
+
+
+class _Sentinel:
+    """A value that stands for no value, the same object in every process."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __lt__(self, other: Any) -> bool:
+        return str(self) < str(other)
+
+
+_REQUIRED: Any = _Sentinel("REQUIRED")
+#: Default of a letter that may be left out; the statement is then written without it.
+ABSENT: Any = _Sentinel("ABSENT")
 
 
 class Letter(sympy.Symbol):
@@ -67,6 +84,11 @@ class Letter(sympy.Symbol):
     def is_required(self) -> bool:
         """Whether a query must give this letter."""
         return self._default is _REQUIRED
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether the statement can do without this letter."""
+        return self._default is ABSENT
 
     @property
     def default(self) -> Any:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from theorem_engine.domains import Rejected
-from theorem_engine.errors import BadNumber, Infeasible, MissingParameter, OutOfDomain, UnknownParameter, nearest
-from theorem_engine.values import NotANumber, to_text
+from theorem_engine.domains import Distribution, Rejected
+from theorem_engine.errors import (
+    BadNumber,
+    Infeasible,
+    MissingParameter,
+    OutOfDomain,
+    UnknownParameter,
+    ValidityWarning,
+    nearest,
+)
+from theorem_engine.letters import ABSENT
+from theorem_engine.values import NotANumber, compare, to_text
 
 if TYPE_CHECKING:
     from theorem_engine.declaration import Entry
@@ -18,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Exact values of the letters, and the options, in the entry's order."""
+    """Exact values of the letters present, in the entry's order, and everything that shapes the equations.
+
+    ``options`` holds the options chosen, the cases met, and ABSENT for letters left out.
+    """
 
     values: tuple[Any, ...]
     options: tuple[tuple[str, Any], ...]
@@ -27,22 +40,26 @@ class Point:
 def read_point(entry: Entry, given: Mapping[str, Any]) -> Point:
     """Read and check every parameter, then the requirements that join them."""
     check_names(entry, given)
-    values, options = [], []
+    values: dict[Letter, Any] = {}
+    options: dict[str, Any] = {}
     for letter in entry.given:
         raw = given[letter.name] if letter.name in given else letter.default
-        value = read_letter(entry, letter, raw)
-        if letter.domain.is_option:
-            options.append((letter.name, value))
+        if raw is ABSENT:
+            options[letter.name] = ABSENT
+        elif letter.domain.is_option:
+            options[letter.name] = read_letter(entry, letter, raw)
         else:
-            values.append(value)
-    point = Point(tuple(values), tuple(sorted(options)))
-    if entry.requires:
-        check_requirements(entry, point)
+            values[letter] = read_letter(entry, letter, raw)
+    for name, relation in entry.cases.items():
+        options[name] = meets(relation, values)
+    point = Point(tuple(values.values()), tuple(sorted(options.items(), key=lambda item: item[0])))
+    if entry.requires or entry.warns:
+        check_requirements(entry, values)
     return point
 
 
 def check_names(entry: Entry, given: Mapping[str, Any]) -> None:
-    """Refuse unknown names and missing letters."""
+    """Refuse unknown names, missing letters, and letters that exclude each other."""
     names = [letter.name for letter in entry.given]
     for name in given:
         if name not in names:
@@ -54,6 +71,32 @@ def check_names(entry: Entry, given: Mapping[str, Any]) -> None:
     if missing:
         listed = "; ".join(f"{x.name} ({x.meaning}, {x.domain.describe()})" for x in missing)
         raise MissingParameter(f"{entry.id} needs {listed}")
+    for rule in entry.given_rules:
+        _check_rule(entry, rule, given)
+
+
+def _check_rule(entry: Entry, rule: Any, given: Mapping[str, Any]) -> None:
+    from theorem_engine.declaration import OneOf
+
+    if isinstance(rule, OneOf):
+        shown = " or ".join(" and ".join(group) for group in rule.groups)
+        touched = [group for group in rule.groups if any(name in given for name in group)]
+        if len(touched) > 1:
+            clash = ", ".join(n for group in touched for n in group if n in given)
+            raise UnknownParameter(f"{entry.id}: {clash} were given together; give {shown}, not both")
+        if rule.required and not (touched and all(name in given for name in touched[0])):
+            raise MissingParameter(f"{entry.id} needs {shown}")
+        return
+    default = next((x.default for x in entry.given if x.name == rule.option and not x.is_required), None)
+    chosen = given.get(rule.option, default)
+    wanted = isinstance(chosen, str) and chosen in rule.values
+    if wanted and rule.letter not in given:
+        raise MissingParameter(f"{entry.id} needs {rule.letter} with {rule.option}={chosen!r}")
+    if not wanted and rule.letter in given:
+        raise UnknownParameter(
+            f"{entry.id}: {rule.letter} has no meaning here; it goes with {rule.option} in "
+            f"{', '.join(repr(v) for v in rule.values)}"
+        )
 
 
 def read_letter(entry: Entry, letter: Letter, raw: Any) -> Any:
@@ -72,20 +115,60 @@ def read_letter(entry: Entry, letter: Letter, raw: Any) -> Any:
 
 
 def _short(raw: Any) -> str:
-    text = repr(raw) if not isinstance(raw, (int, float)) else to_text(raw) if abs(raw) < 10**80 else "a huge number"
+    if isinstance(raw, int) and abs(raw) > 10**60:
+        return "a huge number"
+    text = to_text(raw) if isinstance(raw, float) else repr(raw)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def check_requirements(entry: Entry, point: Point) -> None:
-    """Conditions on several letters at once."""
+def meets(relation: Any, values: Mapping[Any, Any]) -> bool:
+    """Whether a condition on letters holds, decided on exact values; absent letters meet none."""
+    import sympy
+
+    letters = relation.free_symbols
+    if not all(letter in values for letter in letters):
+        return False
+    if isinstance(relation, sympy.Eq) and len(letters) == 1 and relation.rhs.is_number and relation.lhs in values:
+        value, bound = values[relation.lhs], relation.rhs
+        if isinstance(value, Distribution):
+            value = value.weights[0][0] if len(value.weights) == 1 else -1
+        return compare(value, float(bound) if bound.is_infinite else _fraction(bound)) == 0
+    return bool(relation.xreplace({letter: as_sympy(values[letter]) for letter in letters}) == sympy.true)
+
+
+def _fraction(number: Any) -> Any:
+    from fractions import Fraction
+
+    return Fraction(int(number.p), int(number.q))
+
+
+def as_sympy(value: Any) -> Any:
+    """An exact value as a SymPy number."""
+    import sympy
+
+    from theorem_engine.values import Constant, Root, as_fraction
+
+    if isinstance(value, Root):
+        root = sympy.sqrt(sympy.Rational(value.square.numerator, value.square.denominator))
+        return -root if value.negative else root
+    if isinstance(value, Constant):
+        return value.expression
+    fraction = as_fraction(value)
+    return (sympy.oo if value > 0 else -sympy.oo) if fraction is None else sympy.Rational(*fraction.as_integer_ratio())
+
+
+def check_requirements(entry: Entry, values: Mapping[Letter, Any]) -> None:
+    """Conditions on several letters at once: failures are errors, known weak spots warnings."""
     from theorem_engine.backends import get_backend
 
     number = get_backend("float64").number
-    values = [number(v) for v in point.values]
-    for failed in failed_requirements(entry, values):
-        shown = ", ".join(f"{x.name}={to_text(v)}" for x, v in zip(entry.letters, point.values, strict=True)
-                          if x in failed.letters)  # fmt: skip
+    floats = {letter: number(value) for letter, value in values.items()}
+    for failed in failed_requirements(entry, floats):
+        shown = ", ".join(f"{x.name}={to_text(v)}" for x, v in values.items() if x in failed.letters)
         raise Infeasible(f"{entry.id}: {shown}: {failed.reason}; see {entry.source}")
+    for test, message in _conditions(entry, tuple(floats), "warns"):
+        if bool(test(*floats.values())[0]):
+            warnings.warn(ValidityWarning(f"{entry.id}: {message}"), stacklevel=4)
 
 
 @dataclass(frozen=True)
@@ -96,39 +179,66 @@ class Failure:
     letters: frozenset[Any]
 
 
-def failed_requirements(entry: Entry, values: list[Any]) -> list[Failure]:
+def failed_requirements(entry: Entry, floats: Mapping[Letter, Any]) -> list[Failure]:
     """Requirements that do not hold at a point of floats."""
-    return [failure for test in _tests(entry) if (failure := test(values)) is not None]
+    present = tuple(floats)
+    failures = [test(*floats.values()) for test in _tests(entry, present)]
+    return [failure for failure in failures if failure is not None]
 
 
 @cache
-def _tests(entry: Entry) -> list[Any]:
+def _conditions(entry: Entry, present: tuple[Letter, ...], which: str) -> list[tuple[Callable[..., Any], str]]:
+    from theorem_engine.backends import get_backend
+
+    backend = get_backend("float64")
+    return [
+        (backend.function(present, [warn.relation]), warn.message)
+        for warn in getattr(entry, which)
+        if warn.relation.free_symbols <= set(present)
+    ]
+
+
+@cache
+def _tests(entry: Entry, present: tuple[Letter, ...]) -> list[Callable[..., Failure | None]]:
+    from theorem_engine.declaration import PositiveSemidefinite
+
+    return [
+        _semidefinite(requirement, present)
+        if isinstance(requirement, PositiveSemidefinite)
+        else _relation(requirement, present)
+        for requirement in entry.requires
+        if (requirement.matrix if isinstance(requirement, PositiveSemidefinite) else requirement.relation).free_symbols
+        <= set(present)
+    ]
+
+
+def _semidefinite(requirement: Any, present: tuple[Letter, ...]) -> Callable[..., Failure | None]:
     import numpy as np
 
     from theorem_engine.backends import get_backend
-    from theorem_engine.declaration import PositiveSemidefinite
 
-    backend = get_backend("float64")
-    tests: list[Any] = []
-    for requirement in entry.requires:
-        if isinstance(requirement, PositiveSemidefinite):
-            size = requirement.matrix.shape[0]
-            function = backend.function(entry.letters, list(requirement.matrix))
-            letters = frozenset(requirement.matrix.free_symbols)
+    size = requirement.matrix.shape[0]
+    function = get_backend("float64").function(present, list(requirement.matrix))
+    letters = frozenset(requirement.matrix.free_symbols)
 
-            def psd(values: list[Any], f: Any = function, n: int = size, r: Any = requirement, s: Any = letters) -> Any:
-                lowest = float(np.linalg.eigvalsh(np.array(f(*values), dtype=float).reshape(n, n))[0])
-                if lowest >= -r.slack:
-                    return None
-                return Failure(f"{r.meaning} is not positive semidefinite (lowest eigenvalue {lowest:.3g})", s)
+    def test(*values: Any) -> Failure | None:
+        lowest = float(np.linalg.eigvalsh(np.array(function(*values), dtype=float).reshape(size, size))[0])
+        if lowest >= -requirement.slack:
+            return None
+        return Failure(f"{requirement.meaning} is not positive semidefinite (lowest eigenvalue {lowest:.3g})", letters)
 
-            tests.append(psd)
-        else:
-            function = backend.function(entry.letters, [requirement.relation])
-            letters = frozenset(requirement.relation.free_symbols)
+    return test
 
-            def holds(values: list[Any], f: Any = function, r: Any = requirement, s: Any = letters) -> Any:
-                return None if bool(f(*values)[0]) else Failure(f"{r.meaning} ({r.relation}) does not hold", s)
 
-            tests.append(holds)
-    return tests
+def _relation(requirement: Any, present: tuple[Letter, ...]) -> Callable[..., Failure | None]:
+    from theorem_engine.backends import get_backend
+
+    function = get_backend("float64").function(present, [requirement.relation])
+    letters = frozenset(requirement.relation.free_symbols)
+
+    def test(*values: Any) -> Failure | None:
+        if bool(function(*values)[0]):
+            return None
+        return Failure(f"{requirement.meaning} ({requirement.relation}) does not hold", letters)
+
+    return test

@@ -13,6 +13,7 @@ from theorem_engine.backends import get_backend
 from theorem_engine.catalogue import find_entry
 from theorem_engine.declaration import Entry
 from theorem_engine.errors import BadRequest, NotAvailable, NotConverged
+from theorem_engine.letters import ABSENT
 from theorem_engine.plan import Plan, make_plan
 from theorem_engine.point import Point, read_point
 from theorem_engine.statement import Statement, assemble
@@ -117,14 +118,15 @@ def named_point(entry: Entry, point: Point) -> dict[str, Any]:
     """The point as a mapping in the entry's order, defaults included."""
     values = iter(point.values)
     options = dict(point.options)
-    return {x.name: options[x.name] if x.domain.is_option else next(values) for x in entry.given}
+    whole = {x.name: options[x.name] if x.name in options else next(values) for x in entry.given}
+    return {name: value for name, value in whole.items() if value is not ABSENT}
 
 
 @cache
 def plan_of(entry: Entry, options: tuple[tuple[str, Any], ...]) -> tuple[Statement, Plan]:
     """The statement and its evaluation plan, worked out once per process."""
     statement = entry.statement(dict(options))
-    return statement, make_plan(entry.letters, statement.equations, statement.targets(), entry.id)
+    return statement, make_plan(statement.given, statement.equations, statement.targets(), entry.id)
 
 
 @cache

@@ -82,7 +82,7 @@ class _Instance:
         entry = find_entry(node.entry_id)
         self.statement: Statement = entry.statement(dict(node.options))
         self.scope = f"{node.entry_id}#{number}"
-        self.arguments = dict(zip(entry.letters, node.args, strict=True))
+        self.arguments = dict(zip(self.statement.given, node.args, strict=True))
         self.renamed: dict[Any, Any] = {}
         self.emitted: set[Any] = set()
         self.derivatives: dict[tuple[str, ...], Any] = {}

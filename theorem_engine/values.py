@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 #: Powers of ten accepted on input; beyond them float64 has neither zero's neighbours nor a finite number.
@@ -86,6 +87,8 @@ def read_number(given: Any) -> Exact:
 
 
 def _in_range(number: Any) -> Any:
+    if type(number) is int and -(2**60) < number < 2**60:
+        return number
     if number and not Fraction(1, 10**MAX_EXPONENT) <= abs(number) <= 10**MAX_EXPONENT:
         raise NotANumber(f"is beyond 1e{MAX_EXPONENT} or below 1e-{MAX_EXPONENT}")
     return number
@@ -99,6 +102,7 @@ def _checked_float(number: float) -> float:
     return number
 
 
+@lru_cache(maxsize=4096)
 def _read_text(text: str) -> Exact:
     if len(text) > MAX_TEXT:
         raise NotANumber(f"is longer than {MAX_TEXT} characters")
@@ -222,6 +226,8 @@ def as_mpf(value: Exact) -> Any:
 
 def compare(value: Exact, bound: Fraction | int | float) -> int:
     """-1, 0 or 1 as the value is below, at or above the bound; exact for rationals and roots."""
+    if type(value) is int and type(bound) is int:
+        return _sign(value - bound)
     if isinstance(value, Root) and math.isfinite(bound):
         if value.negative != (bound < 0):
             return -1 if value.negative else 1

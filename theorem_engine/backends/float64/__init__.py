@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 
 from theorem_engine.backends.base import Backend, Numeric, straight_line
-from theorem_engine.domains import Distribution
+from theorem_engine.domains import ComplexValue, Distribution
 from theorem_engine.plan import Solve
 from theorem_engine.values import as_float
 
@@ -60,6 +60,8 @@ class Float64(Backend):
 
     def number(self, value: Any) -> Any:
         """Nearest double; distributions pass as they are."""
+        if isinstance(value, ComplexValue):
+            return complex(as_float(value.real), as_float(value.imaginary))
         return value if isinstance(value, Distribution) else as_float(value)
 
 

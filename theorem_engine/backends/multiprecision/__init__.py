@@ -10,7 +10,7 @@ import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, straight_line
-from theorem_engine.domains import Distribution
+from theorem_engine.domains import ComplexValue, Distribution
 from theorem_engine.plan import Solve
 from theorem_engine.values import as_mpf
 
@@ -72,6 +72,8 @@ class Multiprecision(Backend):
 
     def number(self, value: Any) -> Any:
         """The value at the current precision; distributions pass as they are."""
+        if isinstance(value, ComplexValue):
+            return mp.mpc(as_mpf(value.real), as_mpf(value.imaginary))
         return value if isinstance(value, Distribution) else as_mpf(value)
 
 

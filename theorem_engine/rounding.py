@@ -1,0 +1,37 @@
+"""The error of a double-precision prediction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from theorem_engine.backends import get_backend
+
+if TYPE_CHECKING:
+    from theorem_engine.declaration import Entry
+    from theorem_engine.point import Point
+
+
+def float64_errors(entry: Entry, point: Point) -> dict[Any, float]:
+    """Error bounds of every target, by running the evaluation on numbers that carry their error."""
+    import numpy as np
+
+    from theorem_engine.predicting import compiled, plan_of
+
+    statement, _ = plan_of(entry, point.options)
+    number = get_backend("rounded").number
+    with np.errstate(all="ignore"):
+        results = compiled(entry, point.options, "rounded")(*[number(v) for v in point.values])
+    return {symbol: getattr(value, "error", 0.0) for symbol, value in zip(statement.targets(), results, strict=True)}
+
+
+def float64_error(entry: Entry, point: Point) -> float:
+    """Error bound of the main output; of its worst part if it has several."""
+    import sympy
+
+    from theorem_engine.predicting import plan_of
+    from theorem_engine.statement import leaves
+
+    statement, _ = plan_of(entry, point.options)
+    errors = float64_errors(entry, point)
+    parts = [s for s in leaves(statement.outputs[entry.main_output]) if isinstance(s, sympy.Symbol)]
+    return max((errors[s] for s in parts), default=0.0)

@@ -49,8 +49,8 @@ _AUTHOR = {
         "NONNEGATIVE", "POSITIVE", "REAL", "Choice", "ComplexPlane", "Expression", "Integers", "Interval", "Lengths",
     ),
     "theorem_engine.declaration": (
-        "EXACT", "Holds", "OneOf", "OnlyWith", "Output", "PositiveSemidefinite", "Source", "Warn", "corollary", "definition", "lemma",
-        "limit", "proposition", "remark", "result", "theorem",
+        "EXACT", "Holds", "OneOf", "OnlyWith", "Output", "PositiveSemidefinite", "Source", "Warn", "corollary",
+        "definition", "lemma", "limit", "proposition", "remark", "result", "theorem",
     ),
     "theorem_engine.statement": ("Label", "Partial", "Total", "Unknown"),
     "theorem_engine.operators": ("Flow", "GaussianMean", "Minimum", "Recurrence", "Root"),

@@ -57,7 +57,8 @@ def applied_class(
     """The function class of an output (or of one of its derivatives)."""
     name = ":".join((entry_id, output, *(f"{k}={v}" for k, v in options), *derivatives))
     attributes = {"entry_id": entry_id, "output": output, "options": options, "derivatives": derivatives}
-    return type(Applied)(name, (Applied,), attributes)
+    metaclass: Any = type(Applied)
+    return metaclass(name, (Applied,), attributes)
 
 
 class EntryFunction:

@@ -246,12 +246,14 @@ class Entry:
         return entry_html(self)
 
     def _repr_latex_(self) -> str:
-        return "$$\\begin{aligned}" + r"\\ ".join(line.replace("=", "&=", 1) for line in self.latex()) + "\\end{aligned}$$"
+        return (
+            "$$\\begin{aligned}" + r"\\ ".join(line.replace("=", "&=", 1) for line in self.latex()) + "\\end{aligned}$$"
+        )
 
 
 def declare(
     kind: str,
-    id: str,  # noqa: A002
+    id: str,
     *,
     title: str,
     source: Source,

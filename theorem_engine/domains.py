@@ -226,7 +226,7 @@ class Lengths(Domain):
             weights = {n: Fraction(1, last - first + 1) for n in range(first, last + 1)}
         else:
             weights = {whole.read(given): 1}
-        total = sum(as_fraction(w) or Fraction(-1) for w in weights.values())
+        total: Any = sum(as_fraction(w) or Fraction(-1) for w in weights.values())
         if not weights or any(as_float(w) < 0 for w in weights.values()) or abs(total - 1) > Fraction(1, 10**12):
             raise Rejected("is not a distribution: weights must be >= 0 and sum to 1")
         return Distribution(tuple(sorted((n, w) for n, w in weights.items() if as_float(w) > 0)))

@@ -10,7 +10,6 @@ import sympy
 from theorem_engine.domains import REAL, Domain
 
 
-
 class _Sentinel:
     """A value that stands for no value, the same object in every process."""
 

@@ -190,9 +190,7 @@ def _group(members: list[Any], equations: Mapping[Any, Any], owner: str) -> _Nod
     from theorem_engine.statement import Total
 
     sides = {f"f{i}": strip(equations[s]) for i, s in enumerate(unknowns)}
-    jacobian = {
-        f"j{i}_{k}": Total(sides[f"f{i}"], x) for i in range(len(unknowns)) for k, x in enumerate(unknowns)
-    }
+    jacobian = {f"j{i}_{k}": Total(sides[f"f{i}"], x) for i in range(len(unknowns)) for k, x in enumerate(unknowns)}
     statement = make_statement(f"{owner}:group", (), {**inner, **sides, **jacobian})
     targets = statement.targets()
     if linear and any(statement.equations[t].free_symbols & set(unknowns) for t in targets[len(unknowns) :]):
@@ -250,8 +248,11 @@ def _schedule(nodes: dict[Any, _Node], inputs: Sequence[Any]) -> tuple[Step, ...
         bundles: dict[Hashable, list[_Node]] = {}
         for node in here:
             if node.operator is not None:
-                key = (sympy.Integral, node.operator.limits) if isinstance(node.operator, sympy.Integral) else (
-                    node.operator.bundle_key())
+                key = (
+                    (sympy.Integral, node.operator.limits)
+                    if isinstance(node.operator, sympy.Integral)
+                    else (node.operator.bundle_key())
+                )
                 bundles.setdefault(key, []).append(node)
         for bundle in bundles.values():
             parameters = tuple(sorted(set().union(*(n.operator.free_symbols for n in bundle)), key=_name))

@@ -79,7 +79,7 @@ class Prediction:
         }
 
 
-def predict(id: str, *, digits: int | None = None, certified: bool = False, **parameters: Any) -> Prediction:  # noqa: A002
+def predict(id: str, *, digits: int | None = None, certified: bool = False, **parameters: Any) -> Prediction:
     """The value of an entry at a point.
 
     Parameters are the entry's own letters; ``digits`` asks for more than double precision.
@@ -225,6 +225,8 @@ def _gap(a: Any, b: Any, digits: int) -> Any:
     unit = mp.mpf(10) ** (-digits)
     gap = abs(a - b)
     # zero itself has no leading digit; below this it cannot be told from rounding
-    if gap <= unit * abs(b) / 10 or (abs(a) < mp.mpf(10) ** (-3 * digits - 300) and abs(b) < mp.mpf(10) ** (-3 * digits - 300)):
+    if gap <= unit * abs(b) / 10 or (
+        abs(a) < mp.mpf(10) ** (-3 * digits - 300) and abs(b) < mp.mpf(10) ** (-3 * digits - 300)
+    ):
         return gap + unit * abs(b)
     return None

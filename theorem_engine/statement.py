@@ -242,8 +242,9 @@ class _TotalResolver:
         if (symbol, letter) not in self.known:
             latex = rf"\frac{{\mathrm{{d}}{sympy.latex(symbol)}}}{{\mathrm{{d}}{sympy.latex(letter)}}}"
             name = f"d({symbol.name})/d({letter.name})"
-            self.known[symbol, letter] = new = Letter(name, getattr(symbol, "scope", self.owner), latex=latex,
-                                                      assumptions={})
+            self.known[symbol, letter] = new = Letter(
+                name, getattr(symbol, "scope", self.owner), latex=latex, assumptions={}
+            )
             equation = self.equations[symbol]
             body = equation.equation if isinstance(equation, Unknown) else equation
             self.equations[new] = self.derivative(self.resolve(sympy.sympify(body)), letter)

@@ -1,8 +1,6 @@
 """Risk of the erf attention predictor: on the spheres, on the invariant manifold, at the oracle."""
 
 from sympy import erf, pi, sqrt
-
-from theorem_engine import NONNEGATIVE, Output, Source, Total, corollary, proposition, theorem
 from theorem_engine.registry.marion2025.notation import (
     GRAM,
     PRODUCTS,
@@ -12,18 +10,17 @@ from theorem_engine.registry.marion2025.notation import (
     c,
     d,
     eps,
-    eta,
     g,
     gamma,
     kappa,
     lam,
     nu,
-    rho,
     s,
     tau,
-    theta,
 )
 from theorem_engine.validators.marion2025 import attention_risk, best_linear_risk
+
+from theorem_engine import NONNEGATIVE, Output, Source, Total, corollary, proposition, theorem
 
 MODEL = (
     "k* and v* are orthonormal; k and v have norm one",

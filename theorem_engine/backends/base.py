@@ -22,7 +22,9 @@ class Backend(ABC):
     name: str
 
     @abstractmethod
-    def elementary(self, inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> Numeric:
+    def elementary(
+        self, inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]
+    ) -> Numeric:
         """Compile elementary equations into a function of the inputs returning a tuple."""
 
     @abstractmethod
@@ -65,9 +67,7 @@ class Backend(ABC):
                 made = {s for s, _ in step.equations}
                 wanted = _used_later(plan, number) & made
                 outputs = [s for s, _ in step.equations if s in wanted]
-                inputs = sorted(
-                    {s for _, e in step.equations for s in e.free_symbols} - made, key=lambda s: place[s]
-                )
+                inputs = sorted({s for _, e in step.equations for s in e.free_symbols} - made, key=lambda s: place[s])
                 steps.append((self.elementary(inputs, step.equations, outputs), slots(inputs), slots(outputs)))
             elif isinstance(step, Operate):
                 outputs = [s for result in step.results for s in result]

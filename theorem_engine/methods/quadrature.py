@@ -113,5 +113,5 @@ def trapezoid_line(integrand: Integrand, low: float, high: float, step: float = 
     )
 
 
-def _on(integrand: Integrand, nodes: Array) -> list[Any]:
+def _on(integrand: Integrand, nodes: Any) -> list[Any]:
     return [np.broadcast_to(v, np.broadcast_shapes(np.shape(v), nodes.shape)) for v in integrand(nodes)]

@@ -38,9 +38,7 @@ def find_root(function: Callable[[float], float], low: float, high: float, *, la
     return float(points[-1]) if values[-1] == 0 else math.inf
 
 
-def find_minimum(
-    function: Callable[[float], float], slope: Callable[[float], float], low: float, high: float
-) -> float:
+def find_minimum(function: Callable[[float], float], slope: Callable[[float], float], low: float, high: float) -> float:
     """The global minimiser on a range: the best scanned valley, then the zero of the slope in it."""
     from scipy.optimize import brentq, minimize_scalar
 

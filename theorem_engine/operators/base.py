@@ -20,6 +20,8 @@ class Operator(sympy.Expr):
     size = 1
     #: Module of each backend's folder that evaluates the node.
     lowering: str
+    #: Whether the float64 lowering takes arrays at the cost of one call.
+    vectorised = True
 
     @property
     def bound(self) -> frozenset[Any]:
@@ -117,8 +119,12 @@ def hygienic(letters: tuple[Any, ...], *expressions: Any) -> tuple[tuple[Any, ..
     from theorem_engine.letters import Letter
 
     twins = tuple(
-        Letter(letter.name, "bound:" + getattr(letter, "scope", ""), latex=sympy.latex(letter),
-               assumptions=letter.assumptions0)
+        Letter(
+            letter.name,
+            "bound:" + getattr(letter, "scope", ""),
+            latex=sympy.latex(letter),
+            assumptions=letter.assumptions0,
+        )
         for letter in letters
     )
     swap = dict(zip(letters, twins, strict=True))

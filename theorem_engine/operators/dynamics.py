@@ -14,9 +14,7 @@ class _Law(Operator):
     """State letters with their rules, from a start, for some duration."""
 
     @classmethod
-    def of(
-        cls, rules: Mapping[Any, Any], start: Mapping[Any, Any] | None, duration: Any, clock: Any = None
-    ) -> Any:
+    def of(cls, rules: Mapping[Any, Any], start: Mapping[Any, Any] | None, duration: Any, clock: Any = None) -> Any:
         """Bind the state letters; a letter without a start value starts at its own outer value."""
         state = tuple(rules)
         first = [sympy.sympify((start or {}).get(letter, letter)) for letter in state]
@@ -89,8 +87,7 @@ class Recurrence(_Law):
 
     def _latex(self, printer: Any) -> str:
         rules = r",\; ".join(
-            f"{printer._print(x)} \\leftarrow {printer._print(b)}"
-            for x, b in zip(self.state, self.bodies, strict=True)
+            f"{printer._print(x)} \\leftarrow {printer._print(b)}" for x, b in zip(self.state, self.bodies, strict=True)
         )
         return rf"\left({rules}\right)^{{\circ {printer._print(self.duration)}}}"
 
@@ -99,6 +96,7 @@ class Flow(_Law):
     """State after some time of ``d letter/dt = rule``."""
 
     lowering = "flow"
+    vectorised = False
 
     def _latex(self, printer: Any) -> str:
         rules = r",\; ".join(

@@ -17,6 +17,7 @@ class Minimum(Operator):
     """
 
     lowering = "minimum"
+    vectorised = False
 
     def __new__(cls, body: Any, over: Any) -> Any:
         """Bind the letters and keep their ranges."""
@@ -80,6 +81,7 @@ class Root(Operator):
     """
 
     lowering = "root"
+    vectorised = False
 
     def __new__(cls, body: Any, letter: Any, low: Any, high: Any, sign_change: str = "first") -> Any:
         """Bind the letter."""

@@ -21,11 +21,12 @@ def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) 
     def evaluate(*values: Any) -> list[Any]:
         *state, duration = np.broadcast_arrays(*[np.asarray(v, dtype=float) for v in first(*values)])
         counts = np.asarray(duration, dtype=int)
-        for t in range(int(counts.max(initial=0))):
-            time = [float(t)] if clock else []
-            new = step(*state, *time, *values)
-            running = counts > t
-            state = [np.where(running, n, s) for n, s in zip(new, state, strict=True)]
+        with np.errstate(all="ignore"):
+            for t in range(int(counts.max(initial=0))):
+                time = [float(t)] if clock else []
+                new = step(*state, *time, *values)
+                running = counts > t
+                state = [np.where(running, n, s) for n, s in zip(new, state, strict=True)]
         if not all(np.all(np.isfinite(s)) for s in state):
             raise NotConverged(f"the recurrence left the finite numbers within {int(counts.max())} steps")
         note("recurrence", np.nan, f"{int(counts.max(initial=0))} steps")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mpmath import mp
@@ -20,10 +21,13 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     body = backend.function([*variables, *parameters], [m.body for m in means])
     marks = backend.function(parameters, list(breaks)) if breaks else None
 
+    def component(i: int, values: tuple[Any, ...], x: Any) -> Any:
+        return body(x, *values)[i]
+
     def evaluate(*values: Any) -> list[Any]:
         if marks is not None:
             places = sorted(marks(*values))
-            return [_between(lambda x, i=i: body(x, *values)[i], places) for i in range(len(means))]
+            return [_between(partial(component, i, values), places) for i in range(len(means))]
         if len(variables) == 1:
             return _line(lambda x: body(x, *values), len(means))
         return _line(lambda y: _line(lambda x: body(x, y, *values), len(means)), len(means))
@@ -70,6 +74,9 @@ def _line(functions: Callable[[Any], list[Any]], count: int) -> list[Any]:
         sizes = [a + b for a, b in zip(sizes, new_sizes, strict=True)]
         step = half
         # geometric convergence: a gap of half the digits leaves none after the next halving
-        if all(gap <= mp.mpf(10) ** (-(mp.dps * 6) // 10) * max(s * step, mp.eps) for gap, s in zip(gaps, sizes, strict=True)):
+        if all(
+            gap <= mp.mpf(10) ** (-(mp.dps * 6) // 10) * max(s * step, mp.eps)
+            for gap, s in zip(gaps, sizes, strict=True)
+        ):
             return [s * step for s in sums]
     raise NotConverged("Gaussian mean: the trapezoid rule does not settle (a jump or a kink belongs in `breaks`)")

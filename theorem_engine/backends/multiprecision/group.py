@@ -19,9 +19,8 @@ def lower_group(solve: Solve, backend: Backend) -> Numeric:
 
     def evaluate(*values: Any) -> list[Any]:
         parameters = values[size * branches :]
-        if rough is None:
-            x = [mp.zero] * size
-        else:
+        x = [mp.zero] * size
+        if rough is not None:
             x = [mp.mpf(float(v)) for v in rough(*[float(v) for v in values])]
         last = mp.inf
         for _ in range(1 if rough is None else 60):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mpmath import mp
@@ -20,9 +21,12 @@ def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Back
     ends = backend.function(parameters, [low, high])
     bodies = [backend.function([variable, *parameters], [i.function]) for i in integrals]
 
+    def first(body: Numeric, values: tuple[Any, ...], x: Any) -> Any:
+        return body(x, *values)[0]
+
     def evaluate(*values: Any) -> list[Any]:
         a, b = ends(*values)
-        return [integrate(lambda x, body=body: body(x, *values)[0], a, b) for body in bodies]
+        return [integrate(partial(first, body, values), a, b) for body in bodies]
 
     return evaluate
 

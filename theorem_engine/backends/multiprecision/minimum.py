@@ -25,7 +25,10 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         last = mp.inf
         for _ in range(60):
             flat = both(*x, *values)
-            step = mp.lu_solve(mp.matrix(size, size) + _matrix(flat[size:], size), mp.matrix(flat[:size]))
+            try:
+                step = mp.lu_solve(_matrix(flat[size:], size), mp.matrix(flat[:size]))
+            except ZeroDivisionError:
+                break  # no curvature: the minimum lies at an end of its range
             change = max(abs(step[i]) / max(abs(x[i]), mp.eps) for i in range(size))
             if change > mp.mpf("1e-4") and last == mp.inf:
                 break  # the minimum lies at an end of its range, where the gradient does not vanish

@@ -1,0 +1,59 @@
+"""Reference values computed independently of this code."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mpmath import mp
+
+import theorem_engine as te
+from theorem_engine.errors import UnknownEntry
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def _known(case):
+    try:
+        te.entry(case["entry"])
+    except UnknownEntry:
+        return False
+    return True
+
+
+def cases():
+    for path in sorted(DATA.glob("*.json")):
+        for number, case in enumerate(json.loads(path.read_text())):
+            if _known(case):
+                yield pytest.param(case, id=f"{path.stem}-{number}-{case['entry'].partition('.')[2]}-{case['output']}")
+
+
+CASES = list(cases())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_double_precision_meets_the_reference_value(case):
+    """float64 to min(digits, 11) significant digits, or within the stated tolerance."""
+    value = float(te.predict(case["entry"], **case["inputs"]).outputs[case["output"]])
+    reference = float(case["value"])
+    if "tolerance" in case:
+        assert abs(value - reference) <= float(case["tolerance"])
+    elif reference == 0:
+        assert abs(value) <= 1e-15
+    else:
+        assert abs(value - reference) <= 0.5 * 10.0 ** (1 - min(case["digits"], 11)) * abs(reference)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.values[0].get("digits", 0) > 15])
+def test_digits_on_demand_meet_the_reference_value(case):
+    """With digits= every listed digit is right."""
+    digits = case["digits"]
+    value = te.predict(case["entry"], digits=digits, **case["inputs"]).outputs[case["output"]]
+    with mp.workdps(digits + 10):
+        reference = mp.mpf(case["value"])
+        assert abs(value - reference) <= mp.mpf(10) ** (1 - digits) * abs(reference)
+
+
+def test_the_slice_of_entries_is_covered():
+    """The files must not silently stop matching any entry."""
+    covered = {c.values[0]["entry"] for c in CASES}
+    assert {"gaussian.erf-square", "gaussian.erf-miss", "marion2025.risk", "marion2025.oracle-risk"} <= covered

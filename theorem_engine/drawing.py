@@ -1,0 +1,112 @@
+"""Figures by name: data first, then a plot of exactly that data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from theorem_engine.catalogue import load, load_all
+from theorem_engine.declaration import Source
+from theorem_engine.errors import BadRequest, DuplicateEntry, NotAvailable, UnknownFigure, nearest
+
+_figures: dict[str, Figure] = {}
+
+
+@dataclass(eq=False)
+class Figure:
+    """A named figure of the registry: a function that computes its data and one that draws them."""
+
+    id: str
+    title: str
+    source: Source | None
+    caption: str
+    compute: Callable[..., Any]
+    marks: str = ""
+    _draw: Callable[[Any, Any], None] | None = field(default=None, repr=False)
+
+    def drawing(self, function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+        """Decorator: the function (data, matplotlib figure) -> None that draws this figure."""
+        self._draw = function
+        return function
+
+    def options(self) -> dict[str, Any]:
+        """Names and defaults of what can be changed when the data are computed."""
+        import inspect
+
+        return {name: p.default for name, p in inspect.signature(self.compute).parameters.items()}
+
+    def __call__(self, **options: Any) -> Drawn:
+        """Compute the data."""
+        known = self.options()
+        for name in options:
+            if name not in known:
+                raise BadRequest(
+                    f"{self.id} has no option {name!r}{nearest(name, known, 1)}. It takes {', '.join(known) or 'none'}."
+                )
+        return Drawn(self, self.compute(**options))
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Data of a figure, and its plot on demand."""
+
+    figure: Figure
+    data: Any
+
+    def plot(self) -> Any:
+        """A matplotlib figure of the data."""
+        try:
+            from matplotlib.figure import Figure as Canvas
+        except ImportError:
+            raise NotAvailable("plots need matplotlib: pip install 'theorem-engine[plot]'") from None
+        canvas = Canvas(figsize=(9, 5), layout="constrained")
+        if self.figure._draw is None:
+            raise NotAvailable(f"{self.figure.id} has data but no drawing")
+        self.figure._draw(self.data, canvas)
+        return canvas
+
+    def save(self, path: str) -> None:
+        """Write the plot; the ending of the name chooses the format."""
+        self.plot().savefig(path, dpi=150)
+
+    def _repr_png_(self) -> bytes:
+        import io
+
+        buffer = io.BytesIO()
+        self.plot().savefig(buffer, format="png", dpi=110)
+        return buffer.getvalue()
+
+
+def declare_figure(
+    id: str,
+    *,
+    title: str,
+    source: Source | None = None,
+    marks: str = "",
+) -> Callable[[Callable[..., Any]], Figure]:
+    """Declare a figure; the decorated function computes its data, its docstring is the caption."""
+
+    def decorate(compute: Callable[..., Any]) -> Figure:
+        if id in _figures:
+            raise DuplicateEntry(f"figure {id!r} is declared twice: in {_figures[id].compute.__module__} and in "
+                                 f"{compute.__module__}")  # fmt: skip
+        _figures[id] = Figure(id, title, source, compute.__doc__ or "", compute, marks)
+        return _figures[id]
+
+    return decorate
+
+
+def figures() -> list[Figure]:
+    """Every figure of every paper, ordered by id."""
+    load_all()
+    return [_figures[name] for name in sorted(_figures)]
+
+
+def figure(id: str, **options: Any) -> Drawn:
+    """The data of a named figure; ``.plot()`` draws it, ``.save(path)`` writes it."""
+    load(str(id).partition(".")[0])
+    if id not in _figures:
+        load_all()
+        raise UnknownFigure(f"no figure {str(id)[:80]!r}{nearest(str(id)[:80], _figures)}. There are {len(_figures)}.")
+    return _figures[id](**options)

@@ -1,0 +1,316 @@
+"""Sweeps: a theorem over a grid of points, as a labelled data set."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from theorem_engine import __version__
+from theorem_engine.backends import get_backend
+from theorem_engine.catalogue import find_entry
+from theorem_engine.citing import remember
+from theorem_engine.declaration import Entry
+from theorem_engine.domains import Distribution
+from theorem_engine.errors import BadRequest, NotAvailable, NotConverged, OutOfDomain
+from theorem_engine.execution import Executor, default_executor
+from theorem_engine.letters import ABSENT
+from theorem_engine.plan import Operate, Plan
+from theorem_engine.point import Point, check_names, read_letter, read_point
+from theorem_engine.predicting import check_digits, evaluate_float64, plan_of, predict
+from theorem_engine.statement import assemble, leaves
+from theorem_engine.values import NotANumber, as_float, as_fraction, read_number, to_text
+
+#: A sweep larger than this is refused: its data set would not fit a workstation.
+MAX_POINTS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Equally (or geometrically) spaced values, exact where the ends are."""
+
+    values: tuple[Any, ...]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def grid(low: Any, high: Any, count: int, log: bool = False) -> Grid:
+    """Values from low to high, both included; ``log=True`` spaces them geometrically.
+
+    >>> [float(v) for v in grid(0, 1, 5)]
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    try:
+        first, last = read_number(low), read_number(high)
+    except NotANumber as reason:
+        raise BadRequest(f"grid({low!r}, {high!r}): an end {reason}") from None
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_POINTS:
+        raise BadRequest(f"grid: count={count!r} is not a whole number from 1 to {MAX_POINTS}")
+    if not (math.isfinite(as_float(first)) and math.isfinite(as_float(last))):
+        raise BadRequest("grid: both ends must be finite")
+    if count == 1:
+        return Grid((first,))
+    if log:
+        a, b = as_float(first), as_float(last)
+        if not (a > 0 and b > 0):
+            raise BadRequest("grid: a geometric grid needs positive ends")
+        inner = [a * (b / a) ** (i / (count - 1)) for i in range(1, count - 1)]
+        return Grid((first, *inner, last))
+    a_exact, b_exact = as_fraction(first), as_fraction(last)
+    if a_exact is None or b_exact is None:
+        raise BadRequest("grid: the ends of an even grid must be rational; use decimals")
+    step = (b_exact - a_exact) / (count - 1)
+    return Grid(tuple(a_exact + i * step for i in range(count)))
+
+
+def sweep(
+    id: str,
+    *,
+    digits: int | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+    errors: str = "raise",
+    executor: Executor | None = None,
+    **parameters: Any,
+) -> Any:
+    """An entry over the product of all parameters given as a grid, a sequence or a one-dimensional array.
+
+    Returns an ``xarray.Dataset`` with one dimension per swept parameter and one variable per output.
+    Entries that evaluate arrays run in one call; the others are spread over ``jobs`` worker processes.
+    ``errors="mask"`` puts NaN where the point is infeasible or a method fails, and says why in ``status``.
+    """
+    try:
+        import xarray
+    except ImportError:
+        raise NotAvailable("sweeps need xarray: pip install 'theorem-engine[sweep]'") from None
+    entry = find_entry(id)
+    check_digits(digits)
+    if errors not in ("raise", "mask"):
+        raise BadRequest(f"errors={errors!r} is neither 'raise' nor 'mask'")
+    check_names(entry, parameters)
+    axes, fixed = _split(entry, parameters)
+    points = [dict(zip(axes, combination, strict=True)) for combination in itertools.product(*axes.values())]
+    if len(points) > MAX_POINTS:
+        raise BadRequest(f"{entry.id}: {len(points)} points are more than the limit of {MAX_POINTS}")
+    remember(entry)
+    rows = _Rows(entry, fixed, errors, digits)
+    read = rows.read(points)
+    if digits is None and _is_vectorised(entry, read):
+        rows.evaluate_together(read)
+    else:
+        chosen = executor or default_executor(jobs, len(points), f"{entry.id}", progress)
+        rows.evaluate_apart(points, chosen)
+    return xarray.Dataset(*_variables(rows, axes), attrs=_provenance(entry, fixed, digits))
+
+
+def _split(entry: Entry, parameters: Mapping[str, Any]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Swept parameters with their values, each checked once, and fixed ones."""
+    axes: dict[str, list[Any]] = {}
+    fixed: dict[str, Any] = {}
+    letters = {letter.name: letter for letter in entry.given}
+    for name, value in parameters.items():
+        if isinstance(value, (Grid, list, tuple, range)) or getattr(value, "ndim", 0) == 1:
+            values = list(value)
+            if not values:
+                raise BadRequest(f"{entry.id}: {name} is swept over no values")
+            axes[name] = [read_letter(entry, letters[name], v) for v in values]
+        else:
+            fixed[name] = value
+    return axes, fixed
+
+
+def _is_vectorised(entry: Entry, read: Sequence[tuple[int, Point]]) -> bool:
+    """Whether every operator on the way takes arrays; the others are worth a process each."""
+    return all(
+        getattr(operator, "vectorised", True)
+        for options in {point.options for _, point in read}
+        for operator in _operators(plan_of(entry, options)[1])
+    )
+
+
+def _operators(plan: Plan) -> Iterator[Any]:
+    for step in plan.steps:
+        if isinstance(step, Operate):
+            yield from step.operators
+
+
+class _Rows:
+    """Results by output and point number, filled in whatever order they come."""
+
+    def __init__(self, entry: Entry, fixed: Mapping[str, Any], errors: str, digits: int | None) -> None:
+        self.entry = entry
+        self.fixed = fixed
+        self.mask = errors == "mask"
+        self.digits = digits
+        self.outputs: dict[int, Mapping[str, Any]] = {}
+        self.status: dict[int, str] = {}
+
+    def read(self, points: Sequence[Mapping[str, Any]]) -> list[tuple[int, Point]]:
+        """Check every point; infeasible ones are masked or refused."""
+        good = []
+        for number, swept in enumerate(points):
+            try:
+                good.append((number, read_point(self.entry, {**self.fixed, **swept})))
+            except OutOfDomain as error:
+                if not self.mask:
+                    raise
+                self.status[number] = str(error)
+        return good
+
+    def evaluate_together(self, read: Sequence[tuple[int, Point]]) -> None:
+        """One call for all points that share their equations."""
+        import numpy as np
+
+        number = get_backend("float64").number
+        groups: dict[Any, list[tuple[int, Point]]] = {}
+        for index, point in read:
+            fixed = tuple(v for v in point.values if isinstance(v, Distribution))
+            groups.setdefault((point.options, fixed), []).append((index, point))
+        for (options, _), members in groups.items():
+            columns = list(zip(*(p.values for _, p in members), strict=True))
+            values = [
+                column[0] if isinstance(column[0], Distribution) else np.array([number(v) for v in column])
+                for column in columns
+            ]
+            try:
+                results = evaluate_float64(self.entry, options, values)
+            except NotConverged:
+                self._one_by_one(members, options)
+                continue
+            statement, _ = plan_of(self.entry, options)
+            flat = {s: np.broadcast_to(r, (len(members),)) for s, r in results.items()}
+            for row, (index, point) in enumerate(members):
+                cell = {s: r[row].item() for s, r in flat.items()}
+                self._keep(index, point, statement, cell)
+
+    def _one_by_one(self, members: Sequence[tuple[int, Point]], options: Any) -> None:
+        """After a failure somewhere in a batch: find out where, keep the rest."""
+        number = get_backend("float64").number
+        statement, _ = plan_of(self.entry, options)
+        for index, point in members:
+            try:
+                results = evaluate_float64(self.entry, options, [number(v) for v in point.values])
+                self._keep(index, point, statement, {s: _item(r) for s, r in results.items()})
+            except NotConverged as error:
+                if not self.mask:
+                    raise NotConverged(f"{error} at {_describe(self.entry, point)}") from None
+                self.status[index] = str(error)
+
+    def _keep(self, index: int, point: Point, statement: Any, cell: Mapping[Any, Any]) -> None:
+        if any(isinstance(v, float) and math.isnan(v) for v in cell.values()):
+            message = f"{self.entry.id}: no finite value in double precision at {_describe(self.entry, point)}"
+            if not self.mask:
+                raise NotConverged(f"{message}; try digits=30")
+            self.status[index] = message
+            return
+        self.outputs[index] = {name: assemble(shape, cell) for name, shape in statement.outputs.items()}
+
+    def evaluate_apart(self, points: Sequence[Mapping[str, Any]], executor: Executor) -> None:
+        """Each point on its own, in whatever processes the executor has."""
+        jobs = [
+            (self.entry.id, {**self.fixed, **swept}, self.digits, self.mask)
+            for number, swept in enumerate(points)
+            if number not in self.status
+        ]
+        numbers = [number for number in range(len(points)) if number not in self.status]
+        for number, (outputs, failure) in zip(numbers, executor.map(evaluate_point, jobs), strict=True):
+            if failure:
+                self.status[number] = failure
+            else:
+                self.outputs[number] = outputs
+
+
+def evaluate_point(job: tuple[str, Mapping[str, Any], int | None, bool]) -> tuple[Mapping[str, Any], str]:
+    """One prediction in a worker: the id and the point travel, compiled functions do not."""
+    id, parameters, digits, mask = job
+    try:
+        return dict(predict(id, digits=digits, **parameters).outputs), ""
+    except (OutOfDomain, NotConverged) as error:
+        if not mask:
+            raise
+        return {}, str(error)
+
+
+def _item(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _describe(entry: Entry, point: Point) -> str:
+    from theorem_engine.predicting import named_point
+
+    return ", ".join(f"{k}={to_text(v)}" for k, v in named_point(entry, point).items())
+
+
+def _variables(rows: _Rows, axes: Mapping[str, list[Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    import numpy as np
+
+    shape = tuple(len(values) for values in axes.values())
+    dims = tuple(axes)
+    count = math.prod(shape)
+    variables: dict[str, Any] = {}
+    for name, meaning in rows.entry.outputs.items():
+        cells = [rows.outputs.get(i, {}).get(name) for i in range(count)]
+        if all(_is_number(c) for c in cells if c is not None):
+            values = np.array([np.nan if c is None else float(c) for c in cells]).reshape(shape)
+            variables[name] = (dims, values, {"description": meaning.meaning})
+            if rows.digits is not None:
+                from mpmath import nstr
+
+                text = ["" if c is None else nstr(c, rows.digits, strip_zeros=False) for c in cells]
+                variables[f"{name}_text"] = (dims, np.array(text, dtype=object).reshape(shape))
+        elif all(isinstance(c, (bool, str)) for c in cells if c is not None):
+            variables[name] = (dims, np.array(cells, dtype=object).reshape(shape), {"description": meaning.meaning})
+        else:
+            variables.update(_parts(name, meaning.meaning, cells, dims, shape))
+    if rows.status:
+        variables["status"] = (dims, np.array([rows.status.get(i, "") for i in range(count)]).reshape(shape))
+    coordinates = {}
+    for letter in rows.entry.given:
+        if letter.name in axes:
+            coordinates[letter.name] = (letter.name, _coordinate(axes[letter.name]), {"description": letter.meaning})
+    return variables, coordinates
+
+
+def _is_number(cell: Any) -> bool:
+    return (isinstance(cell, (int, float)) and not isinstance(cell, bool)) or hasattr(cell, "_mpf_")
+
+
+def _parts(name: str, meaning: str, cells: list[Any], dims: Any, shape: Any) -> dict[str, Any]:
+    """Outputs with several numbers: one more dimension, named after the output, if all have the same length."""
+    import numpy as np
+
+    numbers = [None if c is None else [x for x in leaves(c) if _is_number(x)] for c in cells]
+    length = max((len(n) for n in numbers if n is not None), default=0)
+    table = np.full((len(cells), length), np.nan)
+    for i, row in enumerate(numbers):
+        if row is not None:
+            table[i, : len(row)] = [float(x) for x in row]
+    return {name: ((*dims, f"{name}_part"), table.reshape(*shape, length), {"description": meaning})}
+
+
+def _coordinate(values: Sequence[Any]) -> Any:
+    if all(isinstance(v, (int, Fraction, float)) or hasattr(v, "square") for v in values):
+        return [as_float(v) if not isinstance(v, int) else v for v in values]
+    return [to_text(v) for v in values]
+
+
+def _provenance(entry: Entry, fixed: Mapping[str, Any], digits: int | None) -> dict[str, Any]:
+    """What a reader of the file needs to know where its numbers come from."""
+    defaults = {x.name: x.default for x in entry.given if not x.is_required and x.default is not ABSENT}
+    return {
+        "entry": entry.id,
+        "title": entry.title,
+        "source": str(entry.source),
+        "regime": str(entry.regime),
+        "provenance": entry.marks,
+        "fixed": "; ".join(f"{k}={to_text(v)}" for k, v in {**defaults, **fixed}.items()),
+        "backend": "float64" if digits is None else f"mpmath, {digits} digits",
+        "engine": f"theorem-engine {__version__}",
+    }

@@ -61,6 +61,8 @@ class Output:
 
     meaning: str
     range: Domain | None = None
+    #: Whether the output is there only for some choices of the letters.
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,10 +123,14 @@ class OnlyWith:
 
 @dataclass(frozen=True)
 class Warn:
-    """Where the statement is known to be off at finite size: a relation, and what to tell the user."""
+    """Where the statement is known to be off at finite size: a relation, and what to tell the user.
+
+    ``only`` restricts it to queries with a value of an option: ("weights", "aligned").
+    """
 
     relation: Any
     message: str
+    only: tuple[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,11 +197,16 @@ class Entry:
         return (*((label,) if label else ()), *self.aliases)
 
     def default_options(self) -> dict[str, Any]:
-        """Options for showing the statement: defaults, else the first choice; everything optional absent."""
+        """Options for showing the statement: defaults, else the first choice; what is optional is left out.
+
+        Of alternatives one of which is needed, the first is shown.
+        """
+        shown = {name for rule in self.given_rules if isinstance(rule, OneOf) and rule.required for name in rule.groups[0]}
         options = {
-            x.name: x.default if not x.is_required else getattr(x.domain, "names", (None,))[0] for x in self.options
+            x.name: getattr(x.domain, "names", (None,))[0] if x.is_required or x.name in shown else x.default
+            for x in self.options
         }
-        options.update({x.name: ABSENT for x in self.letters if x.is_optional})
+        options.update({x.name: ABSENT for x in self.letters if x.is_optional and x.name not in shown})
         return {**options, **dict.fromkeys(self.cases, False)}
 
     def statement(self, options: Mapping[str, Any] | None = None) -> Statement:
@@ -215,8 +226,9 @@ class Entry:
         applied = {keyword: EntryFunction(target) for keyword, target in self.needs.items()}
         call = {name: value for name, value in {**arguments, **applied}.items() if name in wanted}
         statement = make_statement(self.id, present, self.body(**call))
-        if set(statement.outputs) != set(self.outputs):
-            odd = sorted(set(statement.outputs) ^ set(self.outputs))
+        needed = {name for name, output in self.outputs.items() if not output.optional}
+        if not needed <= set(statement.outputs) <= set(self.outputs):
+            odd = sorted((needed - set(statement.outputs)) | (set(statement.outputs) - set(self.outputs)))
             raise DeclarationError(f"{self.id}: outputs declared and returned differ in {', '.join(odd)}")
         known = set(present) | set(statement.equations)
         for symbol, equation in statement.equations.items():

@@ -22,6 +22,8 @@ class Domain:
 
     #: Options choose which equations are built; letters of the other domains are symbols in them.
     is_option = False
+    #: Whether a value can be made up for a test.
+    can_be_drawn = True
 
     def read(self, given: Any) -> Any:
         """The value in exact form; NotANumber or Rejected with the reason."""
@@ -138,6 +140,21 @@ class Choice(Domain):
     def to_json(self) -> Any:
         """The names, for a form."""
         return list(self.names)
+
+
+@dataclass(frozen=True)
+class Switch(Choice):
+    """Yes or no: a truth value, or the word true or false."""
+
+    names: tuple[str, ...] = ("true", "false")
+
+    def read(self, given: Any) -> Any:
+        """A truth value."""
+        return given if isinstance(given, bool) else super().read(given) == "true"
+
+    def describe(self) -> str:
+        """The two words."""
+        return "true or false"
 
 
 @dataclass(frozen=True)

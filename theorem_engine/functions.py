@@ -10,7 +10,7 @@ from typing import Any
 import sympy
 from sympy.codegen.cfunctions import expm1, log1p
 
-__all__ = ["SPECIAL", "OwenT", "erfcx", "expm1", "log1p", "mills", "normal_cdf", "normal_pdf"]
+__all__ = ["SPECIAL", "OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf", "softplus", "positive_part"]
 
 
 class normal_pdf(sympy.Function):  # noqa: N801
@@ -81,6 +81,16 @@ class erfcx(sympy.Function):  # noqa: N801
         return sympy.exp(self.args[0] ** 2) * sympy.erfc(self.args[0])
 
 
+class positive_part(sympy.Function):  # noqa: N801
+    """max(x, 0), kept as it is: SymPy's own maximum reasons about its arguments, which can take seconds."""
+
+    nargs = 1
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        power = f"^{{{exp}}}" if exp is not None else ""
+        return rf"\left({printer._print(self.args[0])}\right)_+{power}"
+
+
 class OwenT(sympy.Function):
     """Owen's T: the mass of {X > h, 0 < Y < a X} under two independent normals."""
 
@@ -103,8 +113,46 @@ class OwenT(sympy.Function):
         return sympy.Integral(sympy.exp(-(h**2) * (1 + x**2) / 2) / (1 + x**2), (x, 0, a)) / (2 * sympy.pi)
 
 
+class softplus(sympy.Function):  # noqa: N801
+    """log(1 + exp(x)), which neither overflows nor loses a small value."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """The logistic function, exp(-softplus(-x))."""
+        return sympy.exp(-softplus(-self.args[0]))
+
+    def logarithm(self) -> Any:
+        """Its logarithm, accurate where the value underflows."""
+        return log_softplus(self.args[0])
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return _named(r"\operatorname{softplus}", self, printer, exp)
+
+    def definition(self) -> Any:
+        """The function in elementary terms."""
+        return sympy.log(1 + sympy.exp(self.args[0]))
+
+
+class log_softplus(sympy.Function):  # noqa: N801
+    """log(log(1 + exp(x))), which is x far to the left."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """Logistic function over softplus, as one exponential."""
+        return sympy.exp(-softplus(-self.args[0]) - self)
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return _named(r"\log\operatorname{softplus}", self, printer, exp)
+
+    def definition(self) -> Any:
+        """The function in elementary terms."""
+        return sympy.log(sympy.log(1 + sympy.exp(self.args[0])))
+
+
 #: The functions a backend must implement beyond SymPy's own.
-SPECIAL = (normal_pdf, normal_cdf, mills, erfcx, OwenT)
+SPECIAL = (normal_pdf, normal_cdf, mills, erfcx, OwenT, softplus, log_softplus)
 
 
 def _named(symbol: str, call: Any, printer: Any, exp: str | None) -> str:

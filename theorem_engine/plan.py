@@ -7,7 +7,7 @@ together; the condensation, in topological order, is the order of evaluation.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import networkx as nx
@@ -40,7 +40,8 @@ class Solve:
     """A group of self-consistent equations ``unknown = expression``.
 
     ``residual`` computes the right-hand sides, then their Jacobian row by row, from the unknowns and
-    the parameters. ``starts[b]`` names the starting values of branch b.
+    the parameters. ``starts[b]`` names the starting values of branch b. ``along`` is the place among the
+    parameters of one that eases the equations as it grows.
     """
 
     unknowns: tuple[Any, ...]
@@ -49,6 +50,7 @@ class Solve:
     parameters: tuple[Any, ...]
     residual: Plan
     is_linear: bool
+    along: int | None = None
 
 
 Step = Evaluate | Operate | Solve
@@ -80,7 +82,8 @@ def make_plan(inputs: Sequence[Any], equations: Mapping[Any, Any], targets: Sequ
     nodes: dict[Any, _Node] = {}
     for members in _components(graph):
         if len(members) > 1 or graph.has_edge(members[0], members[0]):
-            nodes[members[0]] = _group(members, everything, owner)
+            # a key of its own: the letters inside the cycle get nodes by their names
+            nodes[tuple(members)] = _group(members, everything, owner)
         elif members[0] in everything:
             _split(members[0], everything[members[0]], nodes)
     steps = _schedule(nodes, inputs)
@@ -102,7 +105,7 @@ def _with_starts(equations: Mapping[Any, Any]) -> dict[Any, Any]:
                 name = Letter(f"{symbol.name}.start{branch}", getattr(symbol, "scope", ""), assumptions={})
                 result[name] = start
                 names.append(name)
-            result[symbol] = Unknown(equation.equation, tuple(names), equation.positive)
+            result[symbol] = replace(equation, start=tuple(names))
         else:
             result[symbol] = equation
     return result
@@ -208,7 +211,9 @@ def _group(members: list[Any], equations: Mapping[Any, Any], owner: str) -> _Nod
         tuple(equations[s].starts()[min(b, len(equations[s].starts()) - 1)] for s in unknowns) for b in range(branches)
     )  # fmt: skip
     positive = tuple(not linear and equations[s].positive for s in unknowns)
-    solve = Solve(tuple(unknowns), positive, starts, tuple(outside), residual, linear)
+    eased = next((equations[s].along for s in unknowns if not linear and equations[s].along in outside), None)
+    along = None if eased is None else outside.index(eased)
+    solve = Solve(tuple(unknowns), positive, starts, tuple(outside), residual, linear, along)
     # quantities inside the cycle are recomputed at the solution, for whoever else uses them
     node = _Node(tuple(unknowns), set(outside) | {s for b in starts for s in b}, solve=solve)
     node.equation = tuple(inner.items())
@@ -217,12 +222,11 @@ def _group(members: list[Any], equations: Mapping[Any, Any], owner: str) -> _Nod
 
 def _schedule(nodes: dict[Any, _Node], inputs: Sequence[Any]) -> tuple[Step, ...]:
     """Stage the nodes: elementary equations as one block, then all operators that are ready, then groups."""
-    extra: dict[Any, _Node] = {}
+    nodes = dict(nodes)
     for node in list(nodes.values()):
         if node.solve is not None and node.equation:
             for symbol, equation in node.equation:
-                _split(symbol, equation, extra)
-    nodes = {**nodes, **{k: v for k, v in extra.items() if k not in nodes}}
+                _split(symbol, equation, nodes)
     maker = {symbol: node for node in nodes.values() for symbol in node.makes}
     stages: dict[int, int] = {}
 

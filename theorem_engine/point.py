@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from theorem_engine.domains import Distribution, Rejected
+from theorem_engine.domains import ComplexValue, Distribution, Rejected
 from theorem_engine.errors import (
     BadNumber,
     Infeasible,
@@ -54,7 +54,7 @@ def read_point(entry: Entry, given: Mapping[str, Any]) -> Point:
         options[name] = meets(relation, values)
     point = Point(tuple(values.values()), tuple(sorted(options.items(), key=lambda item: item[0])))
     if entry.requires or entry.warns:
-        check_requirements(entry, values)
+        check_requirements(entry, values, options)
     return point
 
 
@@ -153,22 +153,29 @@ def as_sympy(value: Any) -> Any:
         return -root if value.negative else root
     if isinstance(value, Constant):
         return value.expression
+    if isinstance(value, ComplexValue):
+        return as_sympy(value.real) + sympy.I * as_sympy(value.imaginary)
     fraction = as_fraction(value)
     return (sympy.oo if value > 0 else -sympy.oo) if fraction is None else sympy.Rational(*fraction.as_integer_ratio())
 
 
-def check_requirements(entry: Entry, values: Mapping[Letter, Any]) -> None:
+def check_requirements(entry: Entry, values: Mapping[Letter, Any], options: Mapping[str, Any]) -> None:
     """Conditions on several letters at once: failures are errors, known weak spots warnings."""
     from theorem_engine.backends import get_backend
 
     number = get_backend("float64").number
     floats = {letter: number(value) for letter, value in values.items()}
     for failed in failed_requirements(entry, floats):
+        # an equality at the edge of what is allowed may be lost to rounding, but not in exact numbers
+        if failed.relation is not None and meets(failed.relation, values):
+            continue
         shown = ", ".join(f"{x.name}={to_text(v)}" for x, v in values.items() if x in failed.letters)
         raise Infeasible(f"{entry.id}: {shown}: {failed.reason}; see {entry.source}")
-    for test, message in _conditions(entry, tuple(floats), "warns"):
+    for test, warn in _conditions(entry, tuple(floats)):
+        if warn.only is not None and options.get(warn.only[0]) != warn.only[1]:
+            continue
         if bool(test(*floats.values())[0]):
-            warnings.warn(ValidityWarning(f"{entry.id}: {message}"), stacklevel=4)
+            warnings.warn(ValidityWarning(f"{entry.id}: {warn.message}"), stacklevel=4)
 
 
 @dataclass(frozen=True)
@@ -177,6 +184,10 @@ class Failure:
 
     reason: str
     letters: frozenset[Any]
+    #: The relation that failed, or None for a matrix.
+    relation: Any = None
+    #: Letters whose shrinking towards zero mends it: of a matrix those off its diagonal.
+    movable: frozenset[Any] = frozenset()
 
 
 def failed_requirements(entry: Entry, floats: Mapping[Letter, Any]) -> list[Failure]:
@@ -187,13 +198,13 @@ def failed_requirements(entry: Entry, floats: Mapping[Letter, Any]) -> list[Fail
 
 
 @cache
-def _conditions(entry: Entry, present: tuple[Letter, ...], which: str) -> list[tuple[Callable[..., Any], str]]:
+def _conditions(entry: Entry, present: tuple[Letter, ...]) -> list[tuple[Callable[..., Any], Any]]:
     from theorem_engine.backends import get_backend
 
     backend = get_backend("float64")
     return [
-        (backend.function(present, [warn.relation]), warn.message)
-        for warn in getattr(entry, which)
+        (backend.function(present, [warn.relation]), warn)
+        for warn in entry.warns
         if warn.relation.free_symbols <= set(present)
     ]
 
@@ -220,25 +231,31 @@ def _semidefinite(requirement: Any, present: tuple[Letter, ...]) -> Callable[...
     size = requirement.matrix.shape[0]
     function = get_backend("float64").function(present, list(requirement.matrix))
     letters = frozenset(requirement.matrix.free_symbols)
+    fixed = {s for entry in requirement.matrix.diagonal() for s in entry.free_symbols}
 
     def test(*values: Any) -> Failure | None:
         lowest = float(np.linalg.eigvalsh(np.array(function(*values), dtype=float).reshape(size, size))[0])
         if lowest >= -requirement.slack:
             return None
-        return Failure(f"{requirement.meaning} is not positive semidefinite (lowest eigenvalue {lowest:.3g})", letters)
+        return Failure(f"{requirement.meaning} is not positive semidefinite (lowest eigenvalue {lowest:.3g})", letters,
+                       movable=letters - fixed)  # fmt: skip
 
     return test
 
 
 def _relation(requirement: Any, present: tuple[Letter, ...]) -> Callable[..., Failure | None]:
+    import numpy as np
+
     from theorem_engine.backends import get_backend
 
     function = get_backend("float64").function(present, [requirement.relation])
     letters = frozenset(requirement.relation.free_symbols)
 
     def test(*values: Any) -> Failure | None:
-        if bool(function(*values)[0]):
+        with np.errstate(all="ignore"):
+            holds = bool(function(*values)[0])
+        if holds:
             return None
-        return Failure(f"{requirement.meaning} ({requirement.relation}) does not hold", letters)
+        return Failure(f"{requirement.meaning} ({requirement.relation}) does not hold", letters, requirement.relation, letters)
 
     return test

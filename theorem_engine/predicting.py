@@ -143,7 +143,11 @@ def evaluate_float64(entry: Entry, options: tuple[tuple[str, Any], ...], values:
     run = compiled(entry, options, "float64")
     with np.errstate(all="ignore"):
         try:
-            results = run(*values)
+            try:
+                results = run(*values)
+            except (ZeroDivisionError, OverflowError):
+                # plain floats raise where arrays give infinities, which may well be what a limit needs
+                results = run(*[np.float64(v) if isinstance(v, float) else v for v in values])
         except NotConverged as error:
             raise NotConverged(f"{entry.id}: {error}") from None
     return dict(zip(statement.targets(), results, strict=True))
@@ -165,7 +169,11 @@ def _in_float64(entry: Entry, point: Point) -> tuple[dict[str, Any], Any, str]:
 
 
 def as_plain(entry: Entry, symbol: Any, value: Any) -> Any:
-    """A Python number or truth value; a NaN never leaves the engine."""
+    """A Python number, truth value or array; a NaN never leaves the engine."""
+    if getattr(value, "ndim", 0):
+        if not (value == value).all():
+            raise NotConverged(f"{entry.id}: {symbol.name} has entries without a finite value at this point")
+        return value
     item = value.item() if hasattr(value, "item") else value
     if isinstance(item, (bool, complex)):
         return item
@@ -216,6 +224,9 @@ def _gap(a: Any, b: Any, digits: int) -> Any:
     """Distance of two evaluations plus rounding, or None if it exceeds the digits asked for."""
     from mpmath import mp
 
+    if isinstance(b, list):
+        gaps = [_gap(x, y, digits) for x, y in zip(a, b, strict=True)]
+        return None if any(g is None for g in gaps) else max(gaps, default=mp.zero)
     if isinstance(b, bool) or not (hasattr(b, "_mpf_") or hasattr(b, "_mpc_")):
         return mp.zero if a == b else None
     if mp.isnan(b):
@@ -224,9 +235,8 @@ def _gap(a: Any, b: Any, digits: int) -> Any:
         return abs(b) * mp.mpf(10) ** (-digits) if mp.isfinite(b) else mp.zero
     unit = mp.mpf(10) ** (-digits)
     gap = abs(a - b)
-    # zero itself has no leading digit; below this it cannot be told from rounding
-    if gap <= unit * abs(b) / 10 or (
-        abs(a) < mp.mpf(10) ** (-3 * digits - 300) and abs(b) < mp.mpf(10) ** (-3 * digits - 300)
-    ):
+    # zero itself has no leading digit: both evaluations are rounding noise of their own precision
+    noise = mp.mpf(10) ** (8 - digits - GUARD)
+    if gap <= unit * abs(b) / 10 or (abs(a) < noise and abs(b) < mp.mpf(10) ** (8 - mp.dps)):
         return gap + unit * abs(b)
     return None

@@ -21,7 +21,18 @@ def float64_errors(entry: Entry, point: Point) -> dict[Any, float]:
     number = get_backend("rounded").number
     with np.errstate(all="ignore"):
         results = compiled(entry, point.options, "rounded")(*[number(v) for v in point.values])
-    return {symbol: getattr(value, "error", 0.0) for symbol, value in zip(statement.targets(), results, strict=True)}
+    # a branch chosen last comes wrapped in an array without dimensions
+    plain = [value.item() if isinstance(value, np.ndarray) and value.size == 1 else value for value in results]
+    return {
+        symbol: getattr(value, "error", None) if hasattr(value, "error") else _rounding_of(value)
+        for symbol, value in zip(statement.targets(), plain, strict=True)
+    }
+
+
+def _rounding_of(constant: Any) -> float:
+    """Error of an output that depends on no letter: a few roundings, or none for whole numbers."""
+    number = abs(constant) if isinstance(constant, (int, float, complex)) else 0.0
+    return 0.0 if isinstance(constant, bool) or number == int(number) else number * 2.0**-50
 
 
 def float64_error(entry: Entry, point: Point) -> float:

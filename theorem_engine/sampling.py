@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from theorem_engine.backends import get_backend
 from theorem_engine.declaration import Entry, OneOf, OnlyWith
 from theorem_engine.domains import Choice, ComplexPlane, Expression, Integers, Interval, Lengths
-from theorem_engine.errors import Infeasible
+from theorem_engine.errors import Infeasible, ValidityWarning
 from theorem_engine.letters import Letter
 from theorem_engine.point import failed_requirements, read_point
 
@@ -24,18 +26,25 @@ def draw_point(entry: Entry, rng: Generator, fixed: Mapping[str, Any] | None = N
 
     Values are short decimals, so that a point can be written down and tried again.
     """
-    point = dict(fixed or {})
+    for _ in range(200):
+        point = _feasible(entry, _attempt(entry, rng, dict(fixed or {})), set(fixed or ()))
+        if point is not None:
+            return point
+    raise Infeasible(f"{entry.id}: no feasible point was found in 200 draws")
+
+
+def _attempt(entry: Entry, rng: Generator, point: dict[str, Any]) -> dict[str, Any]:
+    """Letters in their own domains, requirements that join them not yet looked at."""
     skipped = _skipped(entry, rng, point)
     for letter in entry.given:
-        if letter.name in point or letter.name in skipped:
+        if letter.name in point or letter.name in skipped or not letter.domain.can_be_drawn:
             continue
+        wanted = _is_wanted(entry, letter, point)
         # half of the time a letter with a default keeps it
-        if not letter.is_required and rng.random() < 0.5 and not _is_wanted(entry, letter, point):
-            continue
-        if letter.is_optional and not _is_wanted(entry, letter, point) and _is_ruled(entry, letter):
+        if not letter.is_required and not wanted and (_is_ruled(entry, letter) or rng.random() < 0.5):
             continue
         point[letter.name] = _draw(letter, rng)
-    return _shrunk(entry, point, set(fixed or ()))
+    return point
 
 
 def _skipped(entry: Entry, rng: Generator, fixed: Mapping[str, Any]) -> set[str]:
@@ -88,16 +97,26 @@ def _draw(letter: Letter, rng: Generator) -> Any:
     raise TypeError(f"no way to draw from {type(domain).__name__}")
 
 
-def _shrunk(entry: Entry, point: dict[str, Any], fixed: set[str]) -> dict[str, Any]:
-    """Move letters of a failed requirement towards zero until it holds: such sets are star-shaped about it."""
-    for _ in range(60):
-        try:
-            read_point(entry, point)
-        except Infeasible:
-            floats = {x: float(point[x.name]) for x in entry.letters if x.name in point}
-            guilty = {s.name for f in failed_requirements(entry, floats) for s in f.letters} - fixed
-            for name in guilty & set(point):
-                point[name] = float(f"{0.8 * float(point[name]):.4g}")
-            continue
-        return point
-    raise Infeasible(f"{entry.id}: no feasible point was found by shrinking")
+def _feasible(entry: Entry, point: dict[str, Any], fixed: set[str]) -> dict[str, Any] | None:
+    """The point, its matrix letters moved towards zero until the matrix is semidefinite; None if that is not enough."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        for _ in range(40):
+            try:
+                read_point(entry, point)
+            except Infeasible:
+                values = {x: x.domain.read(point.get(x.name, x.default)) for x in _numbers(entry, point)}
+                number = get_backend("float64").number
+                failures = failed_requirements(entry, {x: number(v) for x, v in values.items()})
+                moved = {s.name for f in failures if f.relation is None for s in f.movable} & set(point) - fixed
+                if not moved:
+                    return None
+                for name in moved:
+                    point[name] = float(f"{0.8 * float(point[name]):.4g}")
+                continue
+            return point
+    return None
+
+
+def _numbers(entry: Entry, point: Mapping[str, Any]) -> list[Letter]:
+    return [x for x in entry.letters if x.name in point or not (x.is_required or x.is_optional)]

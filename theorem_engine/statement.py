@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
@@ -50,12 +50,15 @@ class Unknown:
     """Right-hand side of a self-consistent equation ``letter = equation``.
 
     ``start`` is an expression (or several, for several branches) of letters outside the group.
-    ``positive`` makes the solver work with the logarithm.
+    ``positive`` makes the solver work with the logarithm. ``along`` names a letter outside the group
+    that eases the equations as it grows: where Newton's method fails, larger values of it are solved
+    first and the solution is followed back.
     """
 
     equation: Any
     start: Any
     positive: bool = False
+    along: Any = None
 
     def starts(self) -> tuple[Any, ...]:
         """All starting values, at least one."""
@@ -212,7 +215,7 @@ class _TotalResolver:
                 equation = self.equations[symbol]
                 if isinstance(equation, Unknown):
                     inner = self.resolve(sympy.sympify(equation.equation))
-                    self.equations[symbol] = Unknown(inner, equation.starts(), equation.positive)
+                    self.equations[symbol] = replace(equation, equation=inner, start=equation.starts())
                 else:
                     self.equations[symbol] = self.resolve(sympy.sympify(equation))
 

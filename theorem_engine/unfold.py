@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
@@ -41,16 +42,22 @@ def unfold(equations: Mapping[Any, Any], owner: str = "") -> Unfolded:
             key = node.instance_key()
             if key not in instances:
                 instances[key] = _Instance(node, len(instances) + 1)
-                label = f"{node.entry_id}({', '.join(str(a) for a in node.args)})"
+                label = f"{node.entry_id}({', '.join(_short(a) for a in node.args)})"
                 result.applications[instances[key].scope] = label
             swaps[node], fresh = instances[key].request(node)
             queue.extend((s, e, node.entry_id) for s, e in fresh)
         new = [e.xreplace(swaps) if swaps else e for e in expressions]
         if isinstance(equation, Unknown):
-            result.equations[symbol] = Unknown(new[0], tuple(new[1:]), equation.positive)
+            result.equations[symbol] = replace(equation, equation=new[0], start=tuple(new[1:]))
         else:
             result.equations[symbol] = new[0]
     return result
+
+
+def _short(argument: Any, most: int = 40) -> str:
+    """An argument as text, if it is short enough to help a reader."""
+    size = sum(1 for _ in itertools.islice(sympy.preorder_traversal(argument), most + 1))
+    return str(argument) if size <= most else "..."
 
 
 def _applications(expression: Any) -> set[Any]:
@@ -84,6 +91,7 @@ class _Instance:
         self.scope = f"{node.entry_id}#{number}"
         self.arguments = dict(zip(self.statement.given, node.args, strict=True))
         self.renamed: dict[Any, Any] = {}
+        self.names: set[str] = set()
         self.emitted: set[Any] = set()
         self.derivatives: dict[tuple[str, ...], Any] = {}
 
@@ -125,7 +133,9 @@ class _Instance:
                 parts = (equation.equation, *equation.starts())
                 stack.extend(s for part in parts for s in part.free_symbols)
                 body, *starts = (self._translate(part) for part in parts)
-                fresh.append((self._rename(symbol), Unknown(body, tuple(starts), equation.positive)))
+                along = None if equation.along is None else self._translate(equation.along)
+                new = replace(equation, equation=body, start=tuple(starts), along=along)
+                fresh.append((self._rename(symbol), new))
             else:
                 stack.extend(equation.free_symbols)
                 fresh.append((self._rename(symbol), self._translate(equation)))
@@ -139,7 +149,12 @@ class _Instance:
     def _rename(self, symbol: Any) -> Any:
         if symbol not in self.renamed:
             latex = getattr(symbol, "latex_name", None)
-            self.renamed[symbol] = Letter(symbol.name, self.scope, latex=latex, assumptions=symbol.assumptions0)
+            # an output may bear the name of a letter of the paper; here they would share a scope
+            name = symbol.name
+            while name in self.names:
+                name += "'"
+            self.names.add(name)
+            self.renamed[symbol] = Letter(name, self.scope, latex=latex, assumptions=symbol.assumptions0)
         return self.renamed[symbol]
 
 

@@ -6,7 +6,7 @@ X.v*; the others are noise. The predictor is sum_l erf(lam X_l.k) X_l.v with uni
 
 from sympy import Matrix
 
-from theorem_engine import NONNEGATIVE, POSITIVE, Integers, Interval, PositiveSemidefinite, notation
+from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, Integers, Interval, PositiveSemidefinite, notation
 
 var = notation("marion2025")
 UNIT = Interval(-1, 1)
@@ -35,3 +35,12 @@ GRAM = PositiveSemidefinite(
     Matrix([[1, 0, kappa, theta], [0, 1, eta, nu], [kappa, eta, 1, rho], [theta, nu, rho, 1]]),
     "the Gram matrix of (k*, v*, k, v)",
 )
+
+alpha = var("alpha", r"\alpha", "step size", POSITIVE, typical=(0.0005, 0.02))
+schedule = var("schedule", r"\delta", "rate of decay of lam: lam_t = lam / (1 + schedule t)", NONNEGATIVE, default=0,
+               typical=(0, 0.001))  # fmt: skip
+steps = var("steps", "n", "number of steps", Integers(0, 10_000_000), typical=(0, 300))
+time = var("time", "t", "length of time", NONNEGATIVE, typical=(0, 0.02))
+trajectory = var("trajectory", "m", "log every so many steps (of a flow: at so many equal pieces of its time)",
+                 Integers(1, 10_000_000), default=ABSENT, typical=(1, 100))  # fmt: skip
+step = var("step", "t", "number of the step, from zero")

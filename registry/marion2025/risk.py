@@ -18,7 +18,6 @@ from theorem_engine.registry.marion2025.notation import (
     s,
     tau,
 )
-from theorem_engine.validators.marion2025 import attention_risk, best_linear_risk
 
 from theorem_engine import NONNEGATIVE, Output, Source, Total, corollary, proposition, theorem
 
@@ -45,7 +44,7 @@ ABBREVIATIONS = {D: sqrt(d / 2), g: lam * gamma, s: sqrt(1 + 2 * g**2), tau: lam
     symbol=r"\mathcal{R}",
     assumes=MODEL,
     requires=(GRAM,),
-    checks=(attention_risk,),
+    checks=("marion2025.attention_risk", "marion2025.attention_gradient"),
     marks="DV",
     notes=(
         "A quadratic form in (theta, eta, rho) whose coefficients depend on kappa alone, and affine in nu.",
@@ -90,7 +89,7 @@ def risk(kappa, nu, theta, eta, rho, lam, gamma, d, L, eps, *, zeta, miss):
     outputs={"risk": RISK, "excess": EXCESS},
     needs={"risk": "marion2025.risk"},
     assumes=(*MODEL, "v is orthogonal to k*, k to v*, and k to v"),
-    checks=(attention_risk,),
+    checks=("marion2025.attention_risk",),
     marks="DV",
 )
 def manifold_risk(kappa, nu, lam, gamma, d, L, eps, *, risk):
@@ -107,7 +106,7 @@ def manifold_risk(kappa, nu, lam, gamma, d, L, eps, *, risk):
     outputs={"risk": RISK, "excess": EXCESS},
     needs={"manifold": "marion2025.manifold-risk"},
     assumes=MODEL,
-    checks=(attention_risk,),
+    checks=("marion2025.attention_risk",),
     marks="DV",
     notes=("The excess vanishes as d grows if lam sqrt(d) -> oo and lam sqrt(L) -> 0, possible iff L = o(d).",),
 )
@@ -124,7 +123,7 @@ def oracle_risk(lam, gamma, d, L, eps, *, manifold):
     given=(gamma, L, eps),
     outputs={"risk": RISK, "excess": EXCESS, "coefficient": "multiple of v* applied to every token"},
     assumes=MODEL,
-    checks=(best_linear_risk,),
+    checks=("marion2025.best_linear_risk",),
     marks="DV",
     notes=("Independent of d; an intercept does not help, since the means are along k*, orthogonal to v*.",),
 )

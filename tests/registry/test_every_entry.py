@@ -53,7 +53,7 @@ def test_predictions_lie_in_their_stated_range(entry):
     for point in _points(entry, 4):
         prediction = te.predict(entry.id, **point)
         for name, output in entry.outputs.items():
-            for value in leaves(prediction.outputs[name]):
+            for value in leaves(prediction.outputs.get(name)):
                 if isinstance(value, float):
                     assert value == value, (point, name)
                     if isinstance(output.range, Interval):

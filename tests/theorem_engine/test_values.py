@@ -77,7 +77,8 @@ def test_infinity_has_names(text):
     "junk",
     [
         "", " ", "abc", "1/0", "1e999999999", "1e-400", "nan", "1_000", "٣", "__import__('os')", "sqrt(-1)",
-        "sqrt(sqrt(2))",         "1+1", "0x10", "2*pi", float("nan"), None, True, [1], {"a": 1}, 1j, 10**400, "9" * 500, np.array([1.0, 2.0]),
+        "sqrt(sqrt(2))",
+        "1+1", "0x10", "2*pi", float("nan"), None, True, [1], {"a": 1}, 1j, 10**400, "9" * 500, np.array([1.0, 2.0]),
         sympy.Symbol("x"), sympy.I, Decimal("NaN"), mpmath.mpf("nan"), object(), "1//2", "e5", "--1",
     ],
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,12 +47,18 @@ class Backend(ABC):
             raise NotAvailable(f"{type(first).__name__} has no {self.name} lowering") from None
         return lowering.lower(step.operators, step.parameters, self)
 
-    def function(self, inputs: Sequence[Any], expressions: Sequence[Any]) -> Numeric:
-        """Compile expressions, operators and applied entries included, into a function returning a list."""
+    def function(
+        self, inputs: Sequence[Any], expressions: Sequence[Any], definitions: Mapping[Any, Any] | None = None
+    ) -> Numeric:
+        """Compile expressions, operators and applied entries included, into a function returning a list.
+
+        ``definitions`` gives letters of the expressions that are neither inputs nor bound.
+        """
         from theorem_engine.plan import make_plan
 
         targets = [sympy.Dummy(f"value{i}") for i in range(len(expressions))]
-        return self.compile(make_plan(inputs, dict(zip(targets, expressions, strict=True)), targets))
+        wanted = dict(zip(targets, expressions, strict=True))
+        return self.compile(make_plan(inputs, {**(definitions or {}), **wanted}, targets))
 
     def compile(self, plan: Plan) -> Numeric:
         """Compile a plan into a function of its inputs that returns the values of its targets."""

@@ -13,13 +13,14 @@ from theorem_engine.errors import NotConverged
 SCAN = 129
 
 
-def scan_points(low: float, high: float) -> Any:
+def scan_points(low: float, high: float, count: int = SCAN) -> Any:
     """Points of a range: geometric if it is positive, else uniform; infinite ends are tamed."""
     low = max(low, -1e6)
-    high = min(high, 1e6) if not low > 0 else min(high, low * 1e12)
+    if math.isinf(high):
+        high = low * 1e12 if low > 0 else 1e6
     if low > 0:
-        return np.geomspace(low, high, SCAN)
-    return np.linspace(low, high, SCAN)
+        return np.geomspace(low, high, count)
+    return np.linspace(low, high, count)
 
 
 def find_root(function: Callable[[float], float], low: float, high: float, *, last: bool = False) -> float:
@@ -38,11 +39,13 @@ def find_root(function: Callable[[float], float], low: float, high: float, *, la
     return float(points[-1]) if values[-1] == 0 else math.inf
 
 
-def find_minimum(function: Callable[[float], float], slope: Callable[[float], float], low: float, high: float) -> float:
+def find_minimum(
+    function: Callable[[float], float], slope: Callable[[float], float], low: float, high: float, count: int = SCAN
+) -> float:
     """The global minimiser on a range: the best scanned valley, then the zero of the slope in it."""
     from scipy.optimize import brentq, minimize_scalar
 
-    points = scan_points(low, high)
+    points = scan_points(low, high, count)
     values = np.array([function(float(p)) for p in points])
     if not np.any(np.isfinite(values)):
         raise NotConverged("minimum: the function is finite nowhere on its range")
@@ -53,3 +56,23 @@ def find_minimum(function: Callable[[float], float], slope: Callable[[float], fl
     if best in (0, len(points) - 1):
         return float(points[best])
     return float(minimize_scalar(function, bounds=(left, right), method="bounded", options={"xatol": 1e-12}).x)
+
+
+def find_valley(slope: Callable[[float], float], low: float, high: float, count: int = SCAN) -> float:
+    """The minimiser of a function known to fall and then rise: the one sign change of its slope, by halving first."""
+    from scipy.optimize import brentq
+
+    points = scan_points(low, high, count)
+    left, right = 0, len(points) - 1
+    if slope(float(points[left])) >= 0:
+        return float(points[left])
+    while right - left > 1:
+        middle = (left + right) // 2
+        if slope(float(points[middle])) < 0:
+            left = middle
+        else:
+            right = middle
+    if slope(float(points[right])) <= 0:
+        return float(points[right])
+    # the minimiser need not be known better than the value can tell
+    return float(brentq(slope, points[left], points[right], xtol=1e-300, rtol=1e-13, maxiter=500))

@@ -28,6 +28,7 @@ class Kit:
     cosh: Callable[[Any], Any]
     sinh: Callable[[Any], Any]
     exp: Callable[[Any], Any]
+    log: Callable[[Any], Any]
     pi: Any
 
 
@@ -35,8 +36,8 @@ def _pick(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
-SCALAR = Kit(cmath.sqrt, _pick, math.sin, math.cosh, math.sinh, math.exp, math.pi)
-ARRAY = Kit(lambda x: np.sqrt(x + 0j), np.where, np.sin, np.cosh, np.sinh, np.exp, np.pi)
+SCALAR = Kit(cmath.sqrt, _pick, math.sin, math.cosh, math.sinh, math.exp, math.log, math.pi)
+ARRAY = Kit(lambda x: np.sqrt(x + 0j), np.where, np.sin, np.cosh, np.sinh, np.exp, np.log, np.pi)
 
 
 def multiply(a: Series, b: Series) -> Series:
@@ -98,12 +99,24 @@ def resolvents(z: Any, ratio: Any, spike: Any, forms: Sequence[str], order: int,
     return result
 
 
+def angle_distance(z: Any, ratio: Any, kit: Kit) -> Any:
+    """How far a place lies from the bulk in the complex plane of the angle."""
+    width = kit.sqrt(ratio).real
+    root = kit.sqrt(z - (1 - width) ** 2) * kit.sqrt(z - (1 + width) ** 2)
+    return kit.log(abs(z - 1 - ratio + root) / (2 * width))
+
+
 def pole_weights(resolvent: Series, denominator: Series, power: int) -> Series:
     """Weights of G, G', ..., G^(power-1) at a root z of D in the mean of G/D^power.
 
-    ``denominator`` holds the derivatives D', D'', ... at z. The mean is minus the sum of residues of
-    the resolvent's mirror, that is the coefficient of h^(power-1) in G(z+h) R(z+h) (h/D(z+h))^power.
+    ``denominator`` holds the derivatives D', D'', ... at z. By partial fractions the mean is the sum over the
+    roots of the coefficient of h^(power-1) in G(z+h) R(z+h) (h/D(z+h))^power, R the mean of 1/(s - z).
     """
+    if power == 1:
+        return [resolvent[0] / denominator[0]]
+    if power == 2:
+        inverse2 = 1 / denominator[0] ** 2
+        return [inverse2 * (resolvent[1] - resolvent[0] * denominator[1] / denominator[0]), inverse2 * resolvent[0]]
     slope, factorial = [], 1
     for k in range(power):
         factorial *= k + 1

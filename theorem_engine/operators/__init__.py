@@ -1,8 +1,27 @@
 """Operators: what is not elementary, as unevaluated SymPy nodes."""
 
 from theorem_engine.operators.base import Component, Operator, is_operator
-from theorem_engine.operators.dynamics import Flow, Recurrence
+from theorem_engine.operators.dynamics import Flow, Recurrence, Trajectory
 from theorem_engine.operators.gaussian_mean import GaussianMean
 from theorem_engine.operators.optimum import Minimum, Root
+from theorem_engine.operators.spectral_mean import MarchenkoPastur, SpectralMean
+from theorem_engine.operators.spectrum import Eigenvalues
+from theorem_engine.operators.stochastic import BatchSum, RandomRecurrence, TokenSum
+from theorem_engine.operators.token_mean import Hardmax, LengthMean, TokenMean, Tokens
 
-__all__ = ["Component", "Flow", "GaussianMean", "Minimum", "Operator", "Recurrence", "Root", "is_operator"]
+__all__ = [
+    "BatchSum",
+    "Component",
+    "Eigenvalues",
+    "Flow",
+    "GaussianMean",
+    "Hardmax", "LengthMean", "MarchenkoPastur", "Minimum",
+    "Operator",
+    "RandomRecurrence",
+    "Recurrence",
+    "Root",
+    "SpectralMean",
+    "TokenSum",
+    "Trajectory",
+    "TokenMean", "Tokens", "is_operator",
+]

@@ -14,12 +14,24 @@ class _Law(Operator):
     """State letters with their rules, from a start, for some duration."""
 
     @classmethod
-    def of(cls, rules: Mapping[Any, Any], start: Mapping[Any, Any] | None, duration: Any, clock: Any = None) -> Any:
-        """Bind the state letters; a letter without a start value starts at its own outer value."""
+    def of(
+        cls,
+        rules: Mapping[Any, Any],
+        start: Mapping[Any, Any] | None,
+        duration: Any,
+        clock: Any = None,
+        until: Any = None,
+    ) -> Any:
+        """Bind the state letters; a letter without a start value starts at its own outer value.
+
+        ``until`` is a condition on the state that ends the run early.
+        """
         state = tuple(rules)
         first = [sympy.sympify((start or {}).get(letter, letter)) for letter in state]
         clocks = () if clock is None else (clock,)
-        twins, bodies = hygienic(state + clocks, *(sympy.sympify(rules[x]) for x in state))
+        conditions = () if until is None else (until,)
+        twins, bound = hygienic(state + clocks, *(sympy.sympify(rules[x]) for x in state), *conditions)
+        bodies, stop = bound[: len(state)], bound[len(state) :]
         return sympy.Expr.__new__(
             cls,
             sympy.Tuple(*bodies),
@@ -27,6 +39,7 @@ class _Law(Operator):
             sympy.Tuple(*first),
             sympy.sympify(duration),
             sympy.Tuple(*twins[len(state) :]),
+            sympy.Tuple(*stop),
         )
 
     @property
@@ -58,6 +71,11 @@ class _Law(Operator):
     def clock(self) -> Any | None:
         """The letter that counts steps or time inside the rules, if they use one."""
         return self.args[4][0] if self.args[4] else None
+
+    @property
+    def until(self) -> Any | None:
+        """The condition that ends the run early, if there is one."""
+        return self.args[5][0] if self.args[5] else None
 
     @property
     def bound(self) -> frozenset[Any]:
@@ -103,3 +121,43 @@ class Flow(_Law):
             rf"\dot{{{printer._print(x)}}} = {printer._print(b)}" for x, b in zip(self.state, self.bodies, strict=True)
         )
         return rf"\left({rules}\right)_{{t = {printer._print(self.duration)}}}"
+
+
+class Trajectory(Operator):
+    """The way of a law, not only its end: arrays of the clock and of every state letter.
+
+    A recurrence is logged every ``every`` steps, first and last included; a flow at ``every`` equal
+    pieces of its time.
+    """
+
+    lowering = "trajectory"
+
+    def __new__(cls, law: Any, every: Any) -> Any:
+        """Wrap a law."""
+        return sympy.Expr.__new__(cls, law, sympy.sympify(every))
+
+    @property
+    def law(self) -> Any:
+        """The law followed."""
+        return self.args[0]
+
+    @property
+    def every(self) -> Any:
+        """Spacing (recurrence) or number of pieces (flow)."""
+        return self.args[1]
+
+    def components(self) -> int:
+        """The clock, then the state."""
+        return 1 + len(self.law.state)
+
+    def component_names(self) -> list[str]:
+        """Names of the components for printing."""
+        return ["clock", *self.law.component_names()]
+
+    def columns(self, clock: str) -> dict[str, Any]:
+        """All components by name, for an output."""
+        names = [clock, *self.law.component_names()]
+        return {name: Component(self, i) for i, name in enumerate(names)}
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\operatorname{{trajectory}} {printer._print(self.law)}"

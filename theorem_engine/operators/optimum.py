@@ -13,18 +13,31 @@ class Minimum(Operator):
     """Smallest value of an expression over one or more letters, each in a given range.
 
     ``over`` maps each letter to its range (low, high); a range inside the positive numbers is
-    searched on a logarithmic scale. ``at(letter)`` is the minimiser.
+    searched on a logarithmic scale. ``at(letter)`` is the minimiser. ``scan`` is the number of points
+    looked at along each letter before the search narrows (a default if 0); a body of one letter with a
+    ``single_valley`` is not scanned at all, the sign of its slope leads the way.
     """
 
     lowering = "minimum"
     vectorised = False
 
-    def __new__(cls, body: Any, over: Any) -> Any:
+    def __new__(cls, body: Any, over: Any, scan: int = 0, single_valley: bool = False) -> Any:
         """Bind the letters and keep their ranges."""
         letters = tuple(over)
         twins, (body,) = hygienic(letters, sympy.sympify(body, strict=True))
         ranges = sympy.Tuple(*(sympy.Tuple(*over[letter]) for letter in letters))
-        return sympy.Expr.__new__(cls, body, sympy.Tuple(*twins), ranges)
+        manner = sympy.Tuple(sympy.Integer(scan), sympy.Integer(single_valley))
+        return sympy.Expr.__new__(cls, body, sympy.Tuple(*twins), ranges, manner)
+
+    @property
+    def scan(self) -> int:
+        """Points looked at along each letter; 0 leaves it to the method."""
+        return int(self.args[3][0])
+
+    @property
+    def single_valley(self) -> bool:
+        """Whether the body is known to fall and then rise along its letter."""
+        return bool(self.args[3][1])
 
     @property
     def func(self) -> Any:

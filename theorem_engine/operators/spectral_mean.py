@@ -60,23 +60,29 @@ class MarchenkoPastur(sympy.Basic):
         return MarchenkoPastur(self.ratio, spike, form)
 
     def resolvent(self, z: Any) -> Any:
-        """The mean of 1/(s - z) for z off the spectrum, real or complex.
+        """The mean of 1/(s - z) for z off the spectrum, real or complex; an elementary expression.
 
-        With S = sqrt(z - a) sqrt(z - b), a and b the edges of the bulk, everything is rational in z and S.
-        The two square roots stand apart on purpose: their product has the right branch everywhere.
+        The square root is written for its argument: positive for real z outside the bulk, never on the
+        negative axis for the others, so that it has the right branch everywhere.
         """
         ratio, spike = self.ratio, self.spike
-        edges = ((1 - sympy.sqrt(ratio)) ** 2, (1 + sympy.sqrt(ratio)) ** 2)
-        root = sympy.sqrt(z - edges[0]) * sympy.sqrt(z - edges[1])
-        bulk, outer = z - 1 + ratio + root, z - 1 - ratio + root
+        outer = self.uniformised(z)
         shifted = outer - 2 * spike**2
+        # two forms of one function, each without cancellation at z -> 0
+        bulk = sympy.Piecewise((-(outer + 2) / (outer * z), ratio > 1), (-2 / (outer + 2 * ratio), True))
         return {
-            "n": -2 / bulk,
+            "n": bulk,
             "pp": -2 * ratio / outer,
-            "yy": -2 * outer / (bulk * shifted),
+            "yy": bulk * outer / shifted,
             "ym": -2 * spike / shifted,
             "mm": -2 * (spike**2 + ratio) / shifted,
         }[self.form]
+
+    def uniformised(self, z: Any) -> Any:
+        """2 sqrt(ratio)/u for the root u of sqrt(ratio) (u + 1/u) = z - 1 - ratio inside the unit circle."""
+        shift = z - 1 - self.ratio
+        inverse = 2 * sympy.sqrt(self.ratio) / shift
+        return shift * (1 + sympy.sqrt((1 - inverse) * (1 + inverse)))
 
     def moment(self, power: int) -> Any:
         """The mean of s^power, a polynomial in ratio and spike."""

@@ -8,11 +8,21 @@ from typing import Any
 
 import numpy as np
 import sympy
+from sympy.printing.numpy import NumPyPrinter
 
 from theorem_engine.backends.base import Backend, Numeric, straight_line
 from theorem_engine.domains import ComplexValue, Distribution
 from theorem_engine.plan import Solve
 from theorem_engine.values import as_float
+
+
+def _softplus(x: Any) -> Any:
+    return np.logaddexp(0.0, x)
+
+
+def _log_softplus(x: Any) -> Any:
+    # below -37 the logarithm of 1 + exp(x) is exp(x) to rounding, and may underflow
+    return np.where(np.less(x, -37.0), x, np.log(np.logaddexp(0.0, np.maximum(x, -37.0))))[()]
 
 
 @cache
@@ -34,7 +44,43 @@ def namespace() -> dict[str, Any]:
         "expm1": np.expm1,
         "log1p": np.log1p,
         "loggamma": special.gammaln,
+        "positive_part": lambda x: np.maximum(x, 0.0),
+        "TokenSum": lambda x: np.sum(x, axis=-1, keepdims=True),
+        "BatchSum": lambda x: np.sum(x, axis=(-2, -1), keepdims=True),
+        "softplus": _softplus,
+        "log_softplus": _log_softplus,
     }
+
+
+class _Printer(NumPyPrinter):
+    """SymPy's NumPy printer, with maxima and branches that broadcast scalars against arrays."""
+
+    def _print_Max(self, expr: Any) -> str:
+        return self._fold("maximum", expr)
+
+    def _print_Min(self, expr: Any) -> str:
+        return self._fold("minimum", expr)
+
+    def _fold(self, function: str, expr: Any) -> str:
+        first, *rest = (self._print(arg) for arg in expr.args)
+        for other in rest:
+            first = f"{function}({first}, {other})"
+        return str(first)
+
+    def _print_Piecewise(self, expr: Any) -> str:
+        pairs = list(expr.args)
+        text = self._print(pairs[-1].expr) if pairs[-1].cond == sympy.true else "nan"
+        for value, condition in reversed(pairs[:-1] if pairs[-1].cond == sympy.true else pairs):
+            text = f"where({self._print(condition)}, {self._print(value)}, {text})"
+        return str(text)
+
+
+@cache
+def _printer() -> _Printer:
+    known = {name: name for name in namespace()}
+    return _Printer(
+        {"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True, "user_functions": known}
+    )
 
 
 class Float64(Backend):
@@ -48,7 +94,7 @@ class Float64(Backend):
         """SymPy's NumPy printer with our assignments in place of its own elimination."""
         code = straight_line(inputs, equations, outputs)
         return sympy.lambdify(
-            code.inputs, tuple(code.results), modules=[namespace(), "numpy"],
+            code.inputs, tuple(code.results), modules=[namespace(), "numpy"], printer=_printer(),
             cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
         )  # fmt: skip
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.points import each_point
@@ -10,30 +13,55 @@ from theorem_engine.errors import NotConverged
 from theorem_engine.trace import note
 
 RELATIVE, ABSOLUTE = 1e-13, 1e-15
+#: Evaluations of the rates after which a flow is given up; a stiff law gets as many again from Radau.
+BUDGET = 12_000
+
+
+class _Spent(Exception):
+    """The budget is used up."""
 
 
 def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
-    """An adaptive integrator at each point; a stiff law falls back on Radau."""
+    """The state at the end of the time."""
     (law,) = laws
+    way = follow(law, parameters, backend)
+    return lambda *values: each_point(lambda *v: [column[-1] for column in way(v, 1)[1:]], values)
+
+
+def follow(law: Any, parameters: tuple[Any, ...], backend: Backend) -> Callable[[Sequence[float], int], list[Any]]:
+    """A function (parameters, pieces) -> columns of time and state at equal times, from start to end."""
     clock = [law.clock] if law.clock is not None else []
     rates = backend.function([*law.state, *clock, *parameters], list(law.bodies))
     first = backend.function(parameters, [*law.start, law.duration])
 
-    def one(*values: float) -> list[float]:
+    def way(values: Sequence[float], pieces: int) -> list[Any]:
         from scipy.integrate import solve_ivp
 
         *start, duration = (float(v) for v in first(*values))
+        times = np.linspace(0.0, duration, pieces + 1)
         if duration == 0:
-            return start
+            return [times, *(np.full(pieces + 1, s) for s in start)]
+
+        spent = 0
 
         def slope(t: float, y: Any) -> list[float]:
+            nonlocal spent
+            spent += 1
+            if spent > BUDGET:
+                raise _Spent
             return [float(r) for r in rates(*y, *([t] if clock else []), *values)]
 
         for method in ("DOP853", "Radau"):
-            done = solve_ivp(slope, (0.0, duration), start, method=method, rtol=RELATIVE, atol=ABSOLUTE)
-            if done.success:
-                note("flow", RELATIVE, f"{method}, {done.t.size - 1} steps")
-                return [float(v) for v in done.y[:, -1]]
-        raise NotConverged(f"the flow could not be followed to time {duration:g}: {done.message}")
+            spent = 0
+            try:
+                done = solve_ivp(
+                    slope, (0.0, duration), start, method=method, rtol=RELATIVE, atol=ABSOLUTE, t_eval=times
+                )
+            except (_Spent, ValueError, OverflowError):
+                continue
+            if done.success and done.y.shape[1] == times.size and np.all(np.isfinite(done.y)):
+                note("flow", RELATIVE, f"{method}, {done.nfev} evaluations")
+                return [times, *done.y]
+        raise NotConverged(f"the flow could not be followed to time {duration:g} within {BUDGET} evaluations")
 
-    return lambda *values: each_point(one, values)
+    return way

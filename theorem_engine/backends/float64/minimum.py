@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.points import each_point
 from theorem_engine.errors import NotConverged
-from theorem_engine.methods.search import find_minimum, scan_points
+from theorem_engine.methods.search import SCAN, find_minimum, find_valley, scan_points
 from theorem_engine.trace import note
 
 
@@ -21,39 +23,63 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
     slopes = backend.function([*letters, *parameters], [minimum.body.diff(x) for x in letters])
     ends = backend.function(parameters, [end for pair in minimum.ranges for end in pair])
 
-    def one(*values: float) -> list[float]:
+    def one(*values: Any) -> list[float]:
         edges = [float(e) for e in ends(*values)]
+
+        @cache
+        def height(*place: float) -> float:
+            return float(value(*place, *values)[0])
+
+        @cache
+        def slope(*place: float) -> tuple[float, ...]:
+            return tuple(float(s) for s in slopes(*place, *values))
+
         if len(letters) == 1:
-            x = find_minimum(
-                lambda u: float(value(u, *values)[0]), lambda u: float(slopes(u, *values)[0]), edges[0], edges[1]
-            )
-            where = [x]
+            count = minimum.scan or SCAN
+            if minimum.single_valley:
+                where = [find_valley(lambda u: slope(u)[0], edges[0], edges[1], count)]
+            else:
+                where = [find_minimum(height, lambda u: slope(u)[0], edges[0], edges[1], count)]
         else:
-            where = _several(value, slopes, values, edges)
-        best = float(value(*where, *values)[0])
-        slope = max(abs(float(s)) for s in slopes(*where, *values))
-        note("minimum", 4e-16 * abs(best), f"slope {slope:.1e} at the minimiser")
+            where = _several(height, slope, edges, minimum.scan or 17)
+        best = height(*where)
+        steepest = max(abs(s) for s in slope(*where))
+        note("minimum", 4e-16 * abs(best), f"slope {steepest:.1e} at the minimiser")
         return [best, *where]
 
     return lambda *values: each_point(one, values)
 
 
-def _several(value: Numeric, slopes: Numeric, values: tuple[float, ...], edges: list[float]) -> list[float]:
+def _several(
+    height: Callable[..., float], slope: Callable[..., tuple[float, ...]], edges: list[float], count: int
+) -> list[float]:
+    """Local searches from the best scanned points, on the logarithm where the values are positive.
+
+    A minimum of 1e-20 is as deep as one of 1 only on that scale.
+    """
     from scipy.optimize import minimize
 
-    axes = [scan_points(a, b)[::8] for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    axes = [scan_points(a, b, count) for a, b in zip(edges[::2], edges[1::2], strict=True)]
     grid = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=-1)
-    heights = np.array([float(value(*p, *values)[0]) for p in grid])
-    order = np.argsort(np.where(np.isfinite(heights), heights, np.inf))[:5]
+    heights = np.array([height(*(float(x) for x in p)) for p in grid])
+    heights = np.where(np.isfinite(heights), heights, np.inf)
+    if not np.any(np.isfinite(heights)):
+        raise NotConverged("minimum: no finite value was found on the given ranges")
+    is_positive = bool(np.all(heights > 0))
+
+    def objective(p: Any) -> tuple[float, Any]:
+        place = tuple(float(x) for x in p)
+        value, gradient = height(*place), np.array(slope(*place))
+        if not is_positive:
+            return value, gradient
+        if not value > 0:
+            return np.inf, np.zeros_like(gradient)
+        return float(np.log(value)), gradient / value
+
     bounds = list(zip(edges[::2], edges[1::2], strict=True))
     found = [
-        minimize(
-            lambda p: float(value(*p, *values)[0]), grid[i], method="L-BFGS-B", bounds=bounds,
-            jac=lambda p: np.array([float(s) for s in slopes(*p, *values)]), options={"ftol": 0, "gtol": 1e-13},
-        )
-        for i in order
-    ]  # fmt: skip
-    best = min(found, key=lambda r: r.fun)
-    if not np.isfinite(best.fun):
-        raise NotConverged("minimum: no finite value was found on the given ranges")
+        minimize(objective, grid[i], method="L-BFGS-B", bounds=bounds, jac=True, options={"ftol": 0, "gtol": 1e-12})
+        for i in np.argsort(heights)[:3]
+    ]
+    best = min(found, key=lambda r: float(r.fun))
     return [float(x) for x in best.x]

@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from theorem_engine.domains import Distribution
+
 
 def each_point(method: Callable[..., Sequence[float]], values: Sequence[Any]) -> list[Any]:
     """Call a method of scalars at each point and put its results back into the points' shape."""
     shape = np.broadcast_shapes(*[np.shape(v) for v in values]) if values else ()
     if shape == ():
-        return [np.float64(r) for r in method(*[float(v) for v in values])]
+        return [np.float64(r) for r in method(*[plain(v) for v in values])]
     flat = [np.broadcast_to(v, shape).ravel() for v in values]
-    rows = [method(*[float(v[i]) for v in flat]) for i in range(flat[0].size)]
+    rows = [method(*[plain(v[i]) for v in flat]) for i in range(flat[0].size)]
     return [np.array(column, dtype=float).reshape(shape) for column in zip(*rows, strict=True)]
+
+
+def plain(value: Any) -> Any:
+    """A float; distributions pass as they are."""
+    return value if isinstance(value, Distribution) else float(value)

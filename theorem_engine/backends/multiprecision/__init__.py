@@ -46,6 +46,9 @@ def namespace() -> dict[str, Any]:
         "expm1": mp.expm1,
         "log1p": mp.log1p,
         "loggamma": mp.loggamma,
+        "positive_part": lambda x: max(x, mp.zero),
+        "softplus": lambda x: mp.log1p(mp.exp(x)),
+        "log_softplus": lambda x: mp.log(mp.log1p(mp.exp(x))),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
+from theorem_engine.backends.float64.points import plain
 from theorem_engine.errors import NotConverged
 from theorem_engine.plan import Solve
 
@@ -21,7 +22,7 @@ def lower_group(solve: Solve, backend: Backend) -> Numeric:
         parameters = values[size * branches :]
         x = [mp.zero] * size
         if rough is not None:
-            x = [mp.mpf(float(v)) for v in rough(*[float(v) for v in values])]
+            x = [mp.mpf(float(v)) for v in rough(*[plain(v) for v in values])]
         last = mp.inf
         for _ in range(1 if rough is None else 60):
             flat = run(*x, *parameters)

@@ -7,6 +7,7 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
+from theorem_engine.backends.float64.points import plain
 from theorem_engine.plan import Operate
 
 
@@ -21,7 +22,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
     size = len(letters)
 
     def evaluate(*values: Any) -> list[Any]:
-        x = [mp.mpf(float(v)) for v in rough(*[float(v) for v in values])[1:]]
+        x = [mp.mpf(float(v)) for v in rough(*[plain(v) for v in values])[1:]]
         last = mp.inf
         for _ in range(60):
             flat = both(*x, *values)

@@ -17,9 +17,13 @@ def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) 
     step = backend.function([*law.state, *clock, *parameters], list(law.bodies))
     first = backend.function(parameters, [*law.start, law.duration])
 
+    stop = backend.function([*law.state, *clock, *parameters], [law.until]) if law.until is not None else None
+
     def evaluate(*values: Any) -> list[Any]:
         *state, duration = first(*values)
         for t in range(int(duration)):
+            if stop is not None and stop(*state, *([mp.mpf(t)] if clock else []), *values)[0]:
+                break
             state = step(*state, *([mp.mpf(t)] if clock else []), *values)
         if not all(mp.isfinite(s) for s in state):
             raise NotConverged(f"the recurrence left the finite numbers within {int(duration)} steps")

@@ -27,16 +27,16 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
     __slots__ = ("error", "value")
 
     def __init__(self, value: Any, error: Any = 0.0) -> None:
-        self.value = float(value)
+        self.value = value if isinstance(value, complex) else float(value)
         self.error = float(error)
 
     @property
     def real(self) -> Rounded:
-        """Itself: complex functions are called for their real part only."""
-        return self
+        """The real part; its error is no larger."""
+        return Rounded(self.value.real, self.error)
 
     def __float__(self) -> float:
-        return self.value
+        return float(self.value)
 
     def __bool__(self) -> bool:
         return bool(self.value)
@@ -45,11 +45,13 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
         """Value by the function itself, error by its measured sensitivity to each input."""
         if method != "__call__" or kwargs or any(isinstance(x, np.ndarray) and x.ndim for x in inputs):
             return NotImplemented
+        # a chosen branch comes wrapped in an array without dimensions
+        inputs = tuple(x.item() if isinstance(x, np.ndarray) else x for x in inputs)
         plain = [x.value if isinstance(x, Rounded) else x for x in inputs]
         result = ufunc(*plain)
         if isinstance(result, (bool, np.bool_)):
             return result
-        result = float(np.real(result))
+        result = complex(result) if isinstance(result, complex) else float(result)
         error = FUNCTION * abs(result) if ufunc not in _EXACT else _EXACT[ufunc] * abs(result)
         for position, x in enumerate(inputs):
             if isinstance(x, Rounded) and x.error:
@@ -69,21 +71,21 @@ _EXACT: dict[Any, float] = {
 }
 
 
-def _sensitivity(function: Any, plain: list[Any], position: int, result: float, error: float) -> float:
+def _sensitivity(function: Any, plain: list[Any], position: int, result: Any, error: float) -> float:
     """|df/dx| by formula where it is linear, else by a difference wide enough to stand above rounding."""
     if function in (np.add, np.subtract, np.negative, np.positive, np.absolute):
         return 1.0
     if function is np.multiply:
-        return abs(float(plain[1 - position]))
+        return float(abs(plain[1 - position]))
     step = max(error, 1e-7 * abs(plain[position]), 1e-290)
     slopes = []
     for sign in (1, -1):
         moved = list(plain)
         moved[position] = plain[position] + sign * step
         with np.errstate(all="ignore"):
-            change = float(np.real(function(*moved))) - result
+            change = float(abs(function(*moved) - result))
         if np.isfinite(change):
-            slopes.append(abs(change) / step)
+            slopes.append(change / step)
     return max(slopes, default=float("inf"))
 
 
@@ -105,7 +107,10 @@ class RoundedFloat64(Backend):
         def evaluate(*values: Any) -> list[Any]:
             centre = [_value(v) for v in values]
             with listening() as notes:
-                results = [float(r) for r in plain(*centre)]
+                found = plain(*centre)
+            if any(np.ndim(r) for r in found):
+                return list(found)  # arrays (trajectories) carry no error of their own
+            results = [float(r) for r in found]
             errors = [2 * UNIT * abs(r) for r in results]
             for i, own in enumerate(_own_errors(notes, len(results))):
                 errors[i] += own
@@ -140,6 +145,8 @@ class RoundedFloat64(Backend):
     def number(self, value: Any) -> Any:
         """The nearest double, half a unit in its last place off unless it is a whole number."""
         number = get_backend("float64").number(value)
+        if isinstance(number, complex):
+            return Rounded(number, UNIT * abs(number))
         if not isinstance(number, float):
             return number
         return Rounded(number, 0.0 if number.is_integer() or np.isinf(number) else UNIT * abs(number))

@@ -1,0 +1,85 @@
+"""The Bayes risk, why softmax attains it, and the sum rule it obeys."""
+
+from sympy import Piecewise, log, sqrt
+
+from theorem_engine import LengthMean, Output, Source, proposition, remark
+from theorem_engine.registry.duranthon2026.notation import (
+    IS_ARGMAX,
+    MODEL,
+    RISK,
+    L,
+    N,
+    Q,
+    S,
+    U,
+    delta,
+    nu,
+    p,
+    task,
+    x,
+)
+from theorem_engine.registry.duranthon2026.weights import bayes_risk, posterior_tokens
+from theorem_engine.validators.duranthon2026 import bayes_estimator
+
+
+@proposition(
+    "duranthon2026.bayes-risk",
+    title="Risk of the best estimator that knows k* and v*",
+    source=Source("2509.21936", "Proposition 4.1"),
+    given=(task, nu, L, delta),
+    outputs={"risk": RISK},
+    symbol=r"\mathcal{E}_{\mathrm{Bayes}}",
+    assumes=MODEL,
+    cases={"is_argmax": IS_ARGMAX},
+    checks=(bayes_estimator,),
+    marks="DVG",
+    notes=(
+        "Equals 1 - E sum p^2 (Nishimori); declared through the posterior probability of wrong tokens, so that a "
+        "risk of 1e-45 keeps all its digits.",
+        "Decreasing in nu, increasing in L, between 0 and 1 - 1/L; for random L the mean of the fixed-L values.",
+        "Spiked: the risk is twice the derivative of the mutual information in nu.",
+        "L -> oo at fixed nu: L (1 - risk) -> exp(nu) in the spiked task, exp(nu^2) in the max task.",
+    ),
+)
+def bayes_risk_(task, nu, L, delta, *, is_argmax):
+    """The posterior of the hidden position is p = softmax(c_nu chi*), c_nu = sqrt(nu) (spiked) or nu (max).
+
+    The best estimate is sum_l p_l z*_l, since z* is independent of the position. Its risk is the mean
+    posterior probability of the tokens that are not the hidden one: (L-1) E p_2 with token 1 hidden, or
+    L (L-1) E p_1 p_2 in the max task, where the tokens themselves carry no mark.
+    """
+    return {"risk": delta**2 + bayes_risk(task, is_argmax)}
+
+
+@proposition(
+    "duranthon2026.softmax-optimality",
+    title="Softmax attention attains the Bayes risk",
+    source=Source("2509.21936", "Proposition 4.2"),
+    given=(task, nu, L, delta),
+    outputs={
+        "risk": RISK,
+        "bayes": RISK,
+        "temperature": Output("the overlap m_kk = c_nu at which the weights are the posterior"),
+    },
+    assumes=(*MODEL, "k = c_nu k* and v = v*"),
+    needs={"bayes": "duranthon2026.bayes-risk", "manifold": "duranthon2026.manifold-risk"},
+    cases={"is_argmax": IS_ARGMAX},
+    checks=(bayes_estimator,),
+    marks="DVG",
+    notes=(
+        "One choice of k serves every L at once, so a random length costs nothing.",
+        "Normalised weights h/sum h attain the Bayes risk at some L >= 2, nu > 0 only if log h is affine.",
+        "At nu = oo the risk is reached only as the temperature grows without bound.",
+    ),
+)
+def softmax_optimality(task, nu, L, delta, *, bayes, manifold, is_argmax):
+    """With k = c_nu k* softmax weights are the posterior itself, so the predictor is the Bayes estimator.
+
+    The risk is computed as that of attention at the overlaps (c_nu, 1), not as the Bayes risk.
+    """
+    best = bayes(nu, L, delta, task=task, is_argmax=is_argmax)
+    if is_argmax:
+        return {"risk": best, "bayes": best, "temperature": nu}
+    slope = sqrt(nu) if task == "spiked" else nu
+    here = manifold(nu, L, slope, 1, delta=delta, task=task, activation="softmax")
+    return {"risk": here, "bayes": best, "temperature": slope}

@@ -1,0 +1,112 @@
+"""Risks of linear attention and of the best element-wise activation, minimised in closed form."""
+
+from sympy import cosh, exp, log, sqrt
+
+from theorem_engine import REAL, GaussianMean, LengthMean, Output, Source, Tokens, corollary
+from theorem_engine.registry.duranthon2026.notation import (
+    IS_ARGMAX,
+    MODEL,
+    ON_MANIFOLD,
+    RISK,
+    L,
+    delta,
+    length,
+    mu,
+    n,
+    n_2,
+    nu,
+    p,
+    task,
+    x,
+    y,
+)
+from theorem_engine.registry.duranthon2026.weights import hidden_score, refuse_infinite_spike
+from theorem_engine.validators.duranthon2026 import best_linear_estimator, element_wise_estimator
+
+MINIMISER = {
+    "m_kk": Output("minimising overlap k.k*/D", REAL),
+    "m_vv": Output("minimising overlap v.v*/D", REAL),
+}
+
+
+@corollary(
+    "duranthon2026.linear-risk",
+    title="Minimal risk of linear attention, weights 1 + chi",
+    source=Source("2509.21936", "Corollary 4.2", guessed=True),
+    given=(task, nu, L, delta),
+    outputs={"risk": RISK, **MINIMISER},
+    assumes=(*MODEL, ON_MANIFOLD),
+    cases={"is_argmax": IS_ARGMAX},
+    checks=(best_linear_estimator,),
+    marks="DVG",
+    notes=(
+        "Spiked, nu -> oo: the risk is E[L]/nu to first order. Neither L/(L-1)/nu nor (L-1)/nu, which circulate, is "
+        "right: the first is the constant of 1/risk, the second belongs to the centred weights 1/L + chi - mean chi.",
+        "Max, nu -> oo: the risk tends to 1 - (1 + M_L^2)/L with M_L the mean maximum of L normals; it does not vanish.",
+        "nu fixed, L -> oo: L (1 - risk) tends to 1 + nu (spiked) and 1 + nu^2 (max), the first terms of exp(c_nu^2).",
+        "Small nu: 1 - 1/L - nu (L-1)^2/L^3 in the spiked task, with nu^2 for nu in the max task.",
+    ),
+)
+def linear_risk(task, nu, L, delta, *, is_argmax):
+    """Weights 1 + chi_l with chi = a chi*: S and Q are polynomials in a, and the best a is explicit.
+
+    Only the mean length and, in the max task, the mean mu of chi* at the hidden position enter; mu is
+    nu times the Bayes risk by Stein's identity.
+    """
+    refuse_infinite_spike(task, is_argmax)
+    if task == "spiked":
+        slope = sqrt(nu) * (length - 1) / length
+        weight = 1 + slope * sqrt(nu)
+        return {
+            length: LengthMean(L, L),
+            "risk": delta**2 + length * (length - 1) / (length**2 + nu * (length - 1)),
+            "m_kk": slope,
+            "m_vv": weight / (length * (1 + slope**2) - 1 + weight**2),
+        }
+    return {
+        length: LengthMean(L, L),
+        mu: hidden_score(is_argmax),
+        "risk": delta**2 + ((length - 1) - mu**2) / length,
+        "m_kk": mu,
+        "m_vv": 1 / length,
+    }
+
+
+@corollary(
+    "duranthon2026.element-wise-bound",
+    title="Smallest risk of any element-wise activation",
+    source=Source("2509.21936", "Corollary 4.1", guessed=True),
+    given=(task, nu, L, delta),
+    outputs={"risk": RISK},
+    symbol=r"\mathcal{E}_{\mathrm{ew}}",
+    assumes=(*MODEL, ON_MANIFOLD),
+    cases={"is_argmax": IS_ARGMAX},
+    checks=(element_wise_estimator,),
+    marks="DVG",
+    notes=(
+        "Spiked: the best weight is the sigmoid of sqrt(nu) chi* - nu/2 - log(E[L] - 1).",
+        "Bayes risk <= this <= the minimal risks of linear and erf attention; the first gap is E sum Var(p_l | chi_l).",
+        "Spiked, nu -> oo: sqrt(E[L]-1) sqrt(pi/(2 nu)) exp(-nu/8): without normalisation half the exponent is lost.",
+        "L = 2, spiked: equal to the Bayes risk at nu/2, so normalisation is worth exactly a factor 2 in nu.",
+        "Max, nu = oo: (L-1)/(2L-1), which tends to 1/2.",
+    ),
+)
+def element_wise_bound(task, nu, L, delta, *, is_argmax):
+    """The best weight of a token given only its own score is the posterior probability given that score.
+
+    Its risk is one minus the mean square of that probability, summed over tokens. In the max task the
+    probability is L pi_L(chi*), pi_L(y) being the mean of the softmax weight of a token whose score is y.
+    """
+    refuse_infinite_spike(task, is_argmax)
+    mean_length = LengthMean(L, L)
+    if task == "spiked":
+        # for a single token the logarithm is infinite and the whole vanishes, as it should
+        balance = 1 / (2 * cosh((sqrt(nu) * x - log(length - 1)) / 2))
+        risk = sqrt(length - 1) * exp(-nu / 8) * GaussianMean(balance, x)
+        return {length: mean_length, "risk": delta**2 + risk}
+    if is_argmax:
+        overlap = LengthMean(LengthMean(n * n_2 / (n + n_2 - 1), L, n), L, n_2)
+        return {length: mean_length, "risk": delta**2 + 1 - overlap / length}
+    tokens = Tokens(L, (x,), {p: (nu * x, nu * y)})
+    weight = tokens.mean(hidden=p) + tokens.mean(hidden=p, each=(1,))
+    return {length: mean_length, "risk": delta**2 + 1 - GaussianMean(weight**2, y) / length}

@@ -1,0 +1,1 @@
+"""Interpolation error of nonlinear attention against ridge regression."""

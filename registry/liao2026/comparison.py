@@ -1,0 +1,111 @@
+"""When attention beats ridge regression on the raw tokens."""
+
+from sympy import And, Integer, Piecewise, Rational, oo, sqrt
+
+from theorem_engine import ABSENT, NONNEGATIVE, Choice, Output, Root, Source, corollary, limit
+from theorem_engine.registry.liao2026.notation import (
+    CUBIC,
+    MOMENT_RULES,
+    MOMENTS,
+    RATIO,
+    RATIO_RULE,
+    VARIANCE,
+    WORK,
+    Delta,
+    gamma,
+    root,
+    snr,
+    var,
+)
+from theorem_engine.registry.liao2026.ridge import ridge_quantities
+from theorem_engine.registry.liao2026.setting import CORRECTION, LIMIT, MODEL, MOMENT_CASES, columns_over_rows, read_moments
+from theorem_engine.validators.liao2026 import attention_error, raw_ridge_error
+
+aligned = var("weights", "W", "aligned: w_K = w_Q = mu instead of infinite alignment", Choice(("aligned",)), default=ABSENT)
+att = var("att", r"\mathcal E_0", "error of attention on pure noise")
+lin = var("lin", r"\mathcal E_{\mathrm{LR},0}", "error of ridge on pure noise")
+x = var("x", "x", "excess of attention over ridge on noise, relatively")
+low = var("low", "|\\mu|^2_-", "lower end of the window")
+high = var("high", "|\\mu|^2_+", "upper end of the window")
+#: Signals scanned for a window at finite alignment.
+SCAN = (Rational(1, 10**4), Integer(10**6))
+
+
+@corollary(
+    "liao2026.reversal",
+    title="Signals at which aligned attention beats ridge",
+    source=Source(WORK, "Theorem 1 against Proposition 2", version="v2", guessed=True),
+    given=(*RATIO, gamma, *MOMENTS, aligned),
+    outputs={
+        "exists": "whether some signal strength reverses the order",
+        "snr_low": Output("lower end of the window of |mu|^2; oo where there is none", NONNEGATIVE),
+        "snr_high": Output("upper end of that window; 0 where there is none", NONNEGATIVE),
+        "best_ratio_snr": Output("signal that maximises ridge's error over attention's at infinite alignment", NONNEGATIVE),
+    },
+    needs={
+        "null": "liao2026.null-error", "ridge": "liao2026.ridge-error", "attention": "liao2026.interpolation-error",
+    },
+    given_rules=(RATIO_RULE, *MOMENT_RULES),
+    requires=(CUBIC, VARIANCE),
+    cases=MOMENT_CASES,
+    assumes=(*MODEL, "w_Q is parallel to mu"),
+    regime=limit(LIMIT, CORRECTION),
+    checks=(attention_error, raw_ridge_error),
+    marks="AVN",
+    notes=(
+        "At infinite alignment attention's error is its null error over 1 + |mu|^2, and ridge's is its own times "
+        "1 + |mu|^2/(1 + (1 + |mu|^2) A)^2, largest at |mu|^2 = 1 + 1/A; so a window exists iff the null errors differ by "
+        "less than gamma^2/(4 Delta).",
+        "Where attention is the better one on pure noise the window is every |mu|^2 > 0 (at infinite alignment).",
+        "At finite alignment the ends are sign changes of the difference of the two errors between 1e-4 and 1e6.",
+        "Without linear part (a1 = 0) attention does not see the signal: it wins, if at all, from |mu|^2 = 0 on.",
+    ),
+)  # fmt: skip
+def reversal(
+    c, p, n, gamma, nonlinearity, level, r, a1, second_moment, weights, *, null, ridge, attention, is_even, is_linear
+):
+    """The window of signal strengths in which attention with aligned weights has the lower error."""
+    moments = read_moments(nonlinearity, level, r, a1, second_moment, is_even, is_linear)
+    model = {
+        "c": c, "p": p, "n": n, "gamma": gamma, "nonlinearity": nonlinearity, "level": level, "r": r, "a1": a1,
+        "second_moment": second_moment, "is_even": is_even, "is_linear": is_linear, "has_no_diagonal": True,
+    }  # fmt: skip
+    quantities = {
+        **ridge_quantities(columns_over_rows(c, p, n), gamma),
+        att: null(**model),
+        lin: gamma**2 * root * (1 + root) / Delta,
+        x: att / lin - 1,
+    }
+    best = 1 + 1 / root
+    if moments.is_even:
+        # attention does not see the signal and ridge does: attention can win at weak signals only
+        half = att * root - lin * root**2 / 2
+        strongest = (sqrt(half**2 - att * root**2 * (att - lin * (1 + 2 * root))) - half) / (att * root**2) - 1
+        window = {low: Piecewise((oo, x >= 0), (0, True)), high: Piecewise((0, x >= 0), (strongest, True))}
+        exists, best = lin > att, Integer(0)
+    elif weights is None:
+        spread = 4 * x * root * (1 + root)
+        inside = sqrt(Piecewise((0, spread >= 1), (1 - spread, True)))
+        middle = 1 - 2 * x * root * (1 + root)
+        window = {
+            # the smaller end as the ratio of the product of the ends to the larger one: no cancellation
+            high: Piecewise((oo, x <= 0), (0, spread >= 1), ((middle + inside) / (2 * x * root**2), True)),
+            low: Piecewise((0, x <= 0), (oo, spread >= 1), (2 * x * (1 + root) ** 2 / (middle + inside), True)),
+        }
+        exists = gamma**2 / (4 * Delta) > att - lin
+    else:
+        difference = attention(snr=snr, weights="aligned", **model) - ridge(c=c, p=p, n=n, gamma=gamma, snr=snr)
+        first, last = (Root(difference, snr, *SCAN, sign_change=which) for which in ("first", "last"))
+        window = {
+            low: Piecewise((0, x <= 0), (first, True)),
+            high: Piecewise((last, x <= 0), (0, And(x > 0, first >= oo)), (last, True)),
+        }
+        exists = high > 0
+    return {
+        **quantities,
+        **window,
+        "exists": exists,
+        "snr_low": low,
+        "snr_high": high,
+        "best_ratio_snr": best,
+    }

@@ -1,0 +1,179 @@
+"""What the theory needs to know of a nonlinearity: its mean and its first Hermite coefficients."""
+
+from sympy import E, Integer, Rational, erf, erfc, exp, log, pi, sqrt, tanh
+
+from theorem_engine import (
+    NONNEGATIVE,
+    GaussianMean,
+    OneOf,
+    Output,
+    Root,
+    Source,
+    definition,
+    lemma,
+    normal_cdf,
+    normal_pdf,
+)
+from theorem_engine.gaussian_data import GaussianData, gaussian_data
+from theorem_engine.registry.liao2026.notation import (
+    CUBIC,
+    FUNCTION_RULES,
+    MOMENT_RULES,
+    MOMENTS,
+    VARIANCE,
+    WORK,
+    T,
+    level,
+    nonlinearity,
+    r,
+    xi,
+)
+from theorem_engine.validators.liao2026 import nonlinear_part, sampled_moments
+
+HALF = Rational(1, 2)
+
+
+def moments_of(nonlinearity, level=None, r=None):
+    """Moments of a named nonlinearity, or of an expression of the user's own."""
+    if not isinstance(nonlinearity, str):
+        return gaussian_data(nonlinearity)
+    return TABLE[nonlinearity](level, r)
+
+
+def _tanh(level, r):
+    # tanh' = 1 - tanh^2 ties the two moments: one integral gives both
+    a1 = GaussianMean(1 - tanh(xi) ** 2, xi)
+    return GaussianData(Integer(0), a1, Integer(0), 1 - a1, 1 - a1 - a1**2)
+
+
+def _clip(level, r):
+    inside, outside = erf(level / sqrt(2)), erfc(level / sqrt(2))
+    rest = outside * (inside + level**2) - 2 * level * normal_pdf(level)
+    moment = inside - 2 * level * normal_pdf(level) + level**2 * outside
+    return GaussianData(Integer(0), inside, Integer(0), moment, rest)
+
+
+def _cos(level, r):
+    moment = (1 - exp(-1)) ** 2 / 2
+    return GaussianData(exp(-HALF), Integer(0), -exp(-HALF) / sqrt(2), moment, moment)
+
+
+def _sin(level, r):
+    moment = (1 - exp(-2)) / 2
+    return GaussianData(Integer(0), exp(-HALF), Integer(0), moment, moment - exp(-1))
+
+
+def _exp_clip(level, r):
+    edge = log(level)
+    a1 = sqrt(E) * normal_cdf(edge - 1)
+    mean = a1 + level * normal_cdf(-edge)
+    moment = exp(2) * normal_cdf(edge - 2) + level**2 * normal_cdf(-edge) - mean**2
+    return GaussianData(mean, a1, (a1 - level * normal_pdf(edge)) / sqrt(2), moment, moment - a1**2)
+
+
+def _cubic_clip(level, r):
+    q = sqrt(1 - r**2)
+    linear, cubic = r - 3 * q / sqrt(6), q / sqrt(6)
+    # beyond level + 3 the cubic lies above its level for every share r
+    edge = Root(linear * T + cubic * T**3 - level, T, 0, level + 3)
+    density, outside = normal_pdf(edge), erfc(edge / sqrt(2))
+    m0 = erf(edge / sqrt(2))
+    m2 = m0 - 2 * edge * density
+    m4 = 3 * m2 - 2 * edge**3 * density
+    m6 = 5 * m4 - 2 * edge**5 * density
+    a1 = linear * m0 + 3 * cubic * m2
+    moment = linear**2 * m2 + 2 * linear * cubic * m4 + cubic**2 * m6 + level**2 * outside
+    # the mean square of f - a1 xi, inside and outside the edge
+    left = linear * outside - 3 * cubic * m2
+    rest = left**2 * m2 + 2 * left * cubic * m4 + cubic**2 * m6
+    rest += level**2 * outside - 4 * level * a1 * density + a1**2 * (2 * edge * density + outside)
+    return GaussianData(Integer(0), a1, Integer(0), moment, rest)
+
+
+def _sign(level, r):
+    return GaussianData(Integer(0), sqrt(2 / pi), Integer(0), Integer(1), 1 - 2 / pi)
+
+
+def _relu(level, r):
+    moment = HALF - 1 / (2 * pi)
+    return GaussianData(1 / sqrt(2 * pi), HALF, 1 / (2 * sqrt(pi)), moment, moment - Rational(1, 4))
+
+
+def _softmax(level, r):
+    return GaussianData(Integer(0), Integer(1), 1 / sqrt(2), E - 1, E - 2)
+
+
+def _linear(level, r):
+    return GaussianData(Integer(0), Integer(1), Integer(0), Integer(1), Integer(0))
+
+
+TABLE = {
+    "tanh": _tanh,
+    "clip": _clip,
+    "cos": _cos,
+    "sin": _sin,
+    "exp-clip": _exp_clip,
+    "cubic-clip": _cubic_clip,
+    "sign": _sign,
+    "relu": _relu,
+    "softmax": _softmax,
+    "linear": _linear,
+}
+
+
+@definition(
+    "liao2026.hermite",
+    title="Hermite data of the nonlinearity",
+    source=Source(WORK, "assumption on f", version="v2", guessed=True),
+    given=(nonlinearity, level, r),
+    outputs={
+        "mean": "E f(xi), taken off by every entry",
+        "a1": "first Hermite coefficient E[xi f(xi)]",
+        "second_moment": Output("E f(xi)^2 of the centred f", NONNEGATIVE),
+        "a2": "second Hermite coefficient E[f(xi) (xi^2 - 1)]/sqrt(2)",
+    },
+    given_rules=(OneOf((("nonlinearity",),)), *FUNCTION_RULES),
+    requires=(CUBIC,),
+    assumes=("xi is standard normal", "f has a finite second moment"),
+    checks=(sampled_moments,),
+    marks="AV",
+    notes=(
+        "clip is min(max(t, -level), level); exp-clip is min(level, e^t); cubic-clip is r t + sqrt(1 - r^2) (t^3 - 3 t)"
+        "/sqrt(6) clipped at +-level; softmax stands for e^(t - 1/2) - 1, the masked row-wise softmax in the limit.",
+        "Clipping at 5 changes the cubic a lot: r = 0.2, 0.5, 0.8 give a1 = 0.1274, 0.4267, 0.7532, not r.",
+        "For an expression of the user's own polynomials are exact, the rest Gaussian quadrature between its kinks.",
+    ),
+)
+def hermite(nonlinearity, level, r):
+    """The three numbers of a nonlinearity that survive in the limit, and its mean, which does not.
+
+    All entries centre f by its mean; for balanced labels the mean itself is harmless.
+    """
+    data = moments_of(nonlinearity, level, r)
+    return {"mean": data.mean, "a1": data.a1, "second_moment": data.second_moment, "a2": data.a2}
+
+
+@lemma(
+    "liao2026.gaussian-equivalent",
+    title="Gaussian equivalent of the attention matrix",
+    source=Source(WORK, "behind Proposition 1", version="v2", guessed=True),
+    given=MOMENTS,
+    outputs={"b": Output("standard deviation of the nonlinear part", NONNEGATIVE)},
+    given_rules=MOMENT_RULES,
+    requires=(CUBIC, VARIANCE),
+    checks=(nonlinear_part,),
+    marks="DV",
+    notes=(
+        "The part -I_n is there because the diagonal of K tends to zero while that of X^T X/p tends to one.",
+        "Hermite components of order two and more act together as W; only with unbalanced labels does the second "
+        "leave a trace of its own (class-imbalance).",
+    ),
+)
+def gaussian_equivalent(nonlinearity, level, r, a1, second_moment):
+    """K behaves as a1 (X^T (I + w_K w_Q^T) X/p - I_n) + b W, W a symmetric Gaussian matrix of variance 1/p.
+
+    W is independent of the tokens; b^2 is the second moment of the centred f less a1^2.
+    """
+    if nonlinearity is None:
+        return {"b": sqrt(second_moment - a1**2)}
+    return {"b": sqrt(moments_of(nonlinearity, level, r).rest)}

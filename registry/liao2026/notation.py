@@ -1,0 +1,116 @@
+"""Letters of attention regressed on its own labels (arXiv 2506.18656).
+
+Labels y in {-1, 1}^n, tokens X = mu y^T + Z (p x n, Z standard normal), attention matrix
+K = f(X^T (I + w_K w_Q^T) X / sqrt(p)) / sqrt(p) entry by entry, features X K, ridge penalty n gamma.
+Rows of K pair with w_K, columns with w_Q; p/n -> c while |mu|, |w_K| and |w_Q| stay of order one.
+"""
+
+from sympy import And, Matrix, sqrt
+
+from theorem_engine import (
+    ABSENT,
+    NONNEGATIVE,
+    POSITIVE,
+    REAL,
+    Choice,
+    Expression,
+    Holds,
+    Integers,
+    Interval,
+    OneOf,
+    OnlyWith,
+    PositiveSemidefinite,
+    notation,
+)
+
+from theorem_engine.weights_file import WeightsFile
+
+var = notation("liao2026")
+WORK = "2506.18656"
+
+c = var("c", "c", "ratio p/n of dimension to tokens", POSITIVE, default=ABSENT, typical=(0.1, 8))
+p = var("p", "p", "dimension of a token", Integers(1), default=ABSENT, typical=(100, 4096))
+n = var("n", "n", "number of tokens", Integers(1), default=ABSENT, typical=(100, 4096))
+gamma = var("gamma", r"\gamma", "ridge penalty over n", POSITIVE, typical=(0.001, 100))
+
+NAMES = ("tanh", "clip", "cos", "sin", "exp-clip", "cubic-clip", "sign", "relu", "softmax", "linear")
+nonlinearity = var("nonlinearity", "f", "entry-wise nonlinearity, centred by its mean", Expression(NAMES), default=ABSENT)
+level = var("level", r"\ell", "level at which the nonlinearity is clipped", POSITIVE, default=ABSENT, typical=(1, 8))
+r = var("r", "r", "share of the linear part in the clipped cubic", Interval(0, 1), default=ABSENT, typical=(0, 1))
+a1 = var("a1", "a_1", "first Hermite coefficient E[xi f(xi)]", REAL, default=ABSENT, typical=(-1, 1))
+second_moment = var(
+    "second_moment", r"\nu", "second moment of the centred nonlinearity", NONNEGATIVE, default=ABSENT, typical=(1, 3)
+)
+a2 = var("a2", "a_2", "second Hermite coefficient E[f(xi) (xi^2 - 1)]/sqrt(2)", REAL, default=ABSENT, typical=(-1, 1))
+diagonal = var("diagonal", "d", "diagonal of the attention matrix at finite size", REAL, default=0, typical=(-1, 1))
+
+snr = var("snr", r"|\mu|^2", "squared norm of the signal mu", NONNEGATIVE, default=0, typical=(0, 8))
+key_norm2 = var("key_norm2", "|w_K|^2", "squared norm of w_K", NONNEGATIVE, default=0, typical=(0, 2))
+query_norm2 = var("query_norm2", "|w_Q|^2", "squared norm of w_Q", NONNEGATIVE, default=0, typical=(0, 2))
+mu_key = var("mu_key", r"\mu^\top w_K", "inner product of mu and w_K", REAL, default=0, typical=(0, 1))
+mu_query = var("mu_query", r"\mu^\top w_Q", "inner product of mu and w_Q", REAL, default=0, typical=(0, 1))
+key_query = var("key_query", "w_K^\\top w_Q", "inner product of w_K and w_Q", REAL, default=0, typical=(0, 1))
+weights = var(
+    "weights", "W", "shorthand for the directions of w_K and w_Q",
+    Choice(("aligned", "unit-aligned", "orthogonal", "none")), default=ABSENT,
+)  # fmt: skip
+
+weights_file = var(
+    "weights_file", r"\mathrm{file}", "file whose W_K^T W_Q is read as identity plus rank one", WeightsFile(), default=ABSENT
+)
+
+RATIO = (c, p, n)
+FUNCTION = (nonlinearity, level, r)
+MOMENTS = (*FUNCTION, a1, second_moment)
+GRAM_LETTERS = (key_norm2, query_norm2, mu_key, mu_query, key_query)
+SIGNAL = (snr, *GRAM_LETTERS, weights)
+
+RATIO_RULE = OneOf((("c",), ("p", "n")))
+FUNCTION_RULES = (
+    OnlyWith("level", "nonlinearity", ("clip", "exp-clip", "cubic-clip")),
+    OnlyWith("r", "nonlinearity", ("cubic-clip",)),
+)
+MOMENT_RULES = (OneOf((("a1", "second_moment"), ("nonlinearity",))), *FUNCTION_RULES)
+_PRODUCTS = tuple(x.name for x in GRAM_LETTERS)
+WEIGHTS_RULE = OneOf((("weights",), _PRODUCTS), required=False)
+WEIGHTS_OR_FILE_RULE = OneOf((("weights",), _PRODUCTS, ("weights_file",)), required=False)
+
+# below this level the clipped cubic meets its level three times
+CUBIC = Holds(And(level > 2 / sqrt(6), r <= 1), "the clipped cubic has one edge on each side")
+VARIANCE = Holds(second_moment >= a1**2, "the second moment is at least the square of a1")
+GRAM = PositiveSemidefinite(
+    Matrix([[snr, mu_key, mu_query], [mu_key, key_norm2, key_query], [mu_query, key_query, query_norm2]]),
+    "the Gram matrix of (mu, w_K, w_Q)",
+)
+
+# quantities of the statements
+xi = var("xi", r"\xi", "a standard normal variable")
+T = var("T", "T", "where the clipped cubic meets its level", POSITIVE)
+s = var("s", "s", "eigenvalue of X^T X/p", NONNEGATIVE)
+lam = var("lam", r"\lambda", "ratio n/p of tokens to dimension", POSITIVE)
+penalty = var("penalty", r"\gamma", "the ridge penalty, as the fixed point sees it", POSITIVE)
+kap = var("kap", r"\kappa", "linear part of the attention matrix, sqrt(c) a1")
+b2 = var("b2", "b^2", "variance of the nonlinear part, second moment less a1^2", NONNEGATIVE)
+eta0 = var("eta0", r"\eta_0", "start of eta: minus sqrt(c) (a1 - d)")
+g = var("g", "g", "effective penalty gamma + b^2 delta", POSITIVE)
+e = var("e", "e", "b^2 times the normalised trace of the resolvent", NONNEGATIVE)
+eta = var("eta", r"\eta", "effective constant part, eta0 + b^2 beta")
+I0 = var("I0", "I_0", "mean of (1 + e s)/P")
+I1 = var("I1", "I_1", "mean of s/P")
+I2 = var("I2", "I_2", "mean of s B/P")
+alpha = var("alpha", r"\alpha", "limit of tr Q/n")
+beta = var("beta", r"\beta", "minus sqrt(c) times the limit of tr(Q K S)/n")
+delta = var("delta", r"\delta", "limit of (tr S - c tr(S K Q K S))/n")
+theta = var("theta", r"\theta", "length of mu over sqrt(c)", NONNEGATIVE)
+k1 = var("k1", "k_1", "component of w_K along mu")
+q1 = var("q1", "q_1", "component of w_Q along mu")
+A = var("A", r"\mathcal A", "limit of y^T Q y/n")
+A0 = var("A0", r"\mathcal A_0", "that limit without weights")
+v1 = var("v1", "v_1", "first entry of the correction's vector")
+v2 = var("v2", "v_2", "second entry of the correction's vector")
+M11 = var("M11", "M_{11}", "correction's matrix, query against query")
+M12 = var("M12", "M_{12}", "correction's matrix, key against query")
+M22 = var("M22", "M_{22}", "correction's matrix, key against key")
+w = var("w", "w", "gamma + c - 1")
+Delta = var("Delta", r"\Delta", "discriminant of the ridge quadratic", POSITIVE)
+root = var("root", "A", "positive root of the ridge quadratic", POSITIVE)

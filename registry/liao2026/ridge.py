@@ -1,0 +1,47 @@
+"""Ridge regression on the tokens themselves: the rival of attention."""
+
+from sympy import Piecewise, sqrt
+
+from theorem_engine import Source, limit, proposition
+from theorem_engine.registry.liao2026.notation import RATIO, RATIO_RULE, WORK, Delta, gamma, lam, root, snr, w
+from theorem_engine.registry.liao2026.resolvent import ERROR
+from theorem_engine.registry.liao2026.setting import MODEL, columns_over_rows
+from theorem_engine.validators.liao2026 import raw_ridge_error
+
+
+
+def ridge_quantities(ratio, gamma):
+    """The letters of the ridge quadratic gamma A^2 + (gamma + c - 1) A - 1 = 0."""
+    return {
+        lam: ratio,
+        w: gamma + 1 / lam - 1,
+        Delta: sqrt(w**2 + 4 * gamma),
+        root: Piecewise((2 / (w + Delta), w > 0), ((Delta - w) / (2 * gamma), True)),
+    }
+
+
+@proposition(
+    "liao2026.ridge-error",
+    title="Interpolation error of ridge regression",
+    source=Source(WORK, "Proposition 2", version="v2"),
+    given=(*RATIO, gamma, snr),
+    outputs={"error": ERROR},
+    given_rules=(RATIO_RULE,),
+    assumes=MODEL[:1],
+    regime=limit("n, p -> oo with p/n -> c; |mu| of order one", "of order 1/p"),
+    checks=(raw_ridge_error,),
+    marks="DV",
+    notes=(
+        "y^T Q y/n -> A (1 + A)/(1 + m A) with m = 1 + |mu|^2 and A the positive root of gamma A^2 + (gamma + c - 1) A = 1.",
+        "gamma -> 0: (1 - c)/m for c < 1, sqrt(gamma)/(2 m) at c = 1, of order gamma^2 for c > 1; gamma -> oo: "
+        "1 - 2 (c + |mu|^2)/gamma. At c = 1 without signal (1 + 4/gamma)^(-1/2).",
+    ),
+)
+def ridge_error(c, p, n, gamma, snr):
+    """Training error of ridge regression of the labels on the raw tokens, in closed form."""
+    m = 1 + snr
+    null = gamma**2 * root * (1 + root) / Delta
+    return {
+        **ridge_quantities(columns_over_rows(c, p, n), gamma),
+        "error": null * (1 + 2 * root + m * root**2) / (1 + m * root) ** 2,
+    }

@@ -1,0 +1,66 @@
+"""Row-wise softmax attention."""
+
+from theorem_engine import Source, limit, remark
+from theorem_engine.domains import Switch
+from theorem_engine.errors import MissingParameter
+from theorem_engine.registry.liao2026.interpolation import FAR
+from theorem_engine.registry.liao2026.notation import (
+    GRAM,
+    RATIO,
+    RATIO_RULE,
+    SIGNAL,
+    WEIGHTS_RULE,
+    WORK,
+    gamma,
+    var,
+)
+from theorem_engine.registry.liao2026.resolvent import ERROR
+from theorem_engine.registry.liao2026.setting import LIMIT, MODEL, NO_SIGNAL
+from theorem_engine.validators.liao2026 import softmax_error
+
+masked = var("masked", r"\mathrm{masked}", "whether a token is kept from attending to itself", Switch(), default=True)
+scaled = var(
+    "scaled", r"\mathrm{scaled}", "whether the masked softmax is multiplied by n/sqrt(p)", Switch(), default=True,
+    typical=("true",),
+)  # fmt: skip
+
+
+@remark(
+    "liao2026.softmax",
+    title="Interpolation error of row-wise softmax attention",
+    source=Source(WORK, "Remark 1", version="v2"),
+    given=(*RATIO, gamma, *SIGNAL, masked, scaled),
+    outputs={"error": ERROR},
+    needs={"attention": "liao2026.interpolation-error", "ridge": "liao2026.ridge-error"},
+    given_rules=(RATIO_RULE, WEIGHTS_RULE),
+    requires=(GRAM,),
+    cases=NO_SIGNAL,
+    assumes=(MODEL[0], "the labels are balanced"),
+    regime=limit(LIMIT, "of order 1/sqrt(p): at c = 1, gamma = 1, p = 1600 simulations give 0.5245 against 0.5193"),
+    warns=FAR,
+    checks=(softmax_error,),
+    marks="DV",
+    notes=(
+        "The logits X^T X/sqrt(p) have a diagonal of size sqrt(p): plain softmax tends to the identity matrix, and "
+        "attention degenerates to ridge regression on the tokens; `scaled` then changes nothing here.",
+        "Masked, n/sqrt(p) times the softmax, less its mean, acts as f(t) = e^(t - 1/2) - 1: a1 = 1, second moment e - 1.",
+        "Without the factor n/sqrt(p) the penalty acts as gamma n^2/p, so that the error tends to one at fixed gamma; "
+        "it is computed at the given p and n.",
+    ),
+)
+def softmax(
+    c, p, n, gamma, snr, key_norm2, query_norm2, mu_key, mu_query, key_query, weights, masked, scaled, *, attention,
+    ridge, has_no_signal,
+):  # fmt: skip
+    """Softmax attention is entry-wise attention with an exponential, once a token cannot attend to itself."""
+    if not masked:
+        return {"error": ridge(c=c, p=p, n=n, gamma=gamma, snr=snr)}
+    if not scaled and p is None:
+        raise MissingParameter("liao2026.softmax needs p and n with scaled=False: the penalty acts as gamma n^2/p")
+    return {
+        "error": attention(
+            c=c, p=p, n=n, gamma=gamma if scaled else gamma * n**2 / p, nonlinearity="softmax", snr=snr,
+            key_norm2=key_norm2, query_norm2=query_norm2, mu_key=mu_key, mu_query=mu_query, key_query=key_query,
+            weights=weights, has_no_diagonal=True, has_no_signal=has_no_signal,
+        )
+    }  # fmt: skip

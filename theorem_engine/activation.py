@@ -1,0 +1,161 @@
+"""Attention activations: functions that turn scores into weights, named or written by a user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from theorem_engine.domains import Choice, Domain
+from theorem_engine.errors import BadNumber, OutOfDomain
+from theorem_engine.functions import softplus
+from theorem_engine.values import NotANumber
+
+_SCORE = sympy.Symbol("chi", real=True)
+
+
+@dataclass(frozen=True)
+class ElementWise:
+    """Each token's weight is a function of its own score.
+
+    ``breaks`` lists the scores where the function has a kink.
+
+    >>> chi = sympy.Symbol("chi")
+    >>> ElementWise(1 + sympy.erf(chi)).at(0)
+    1
+    """
+
+    function: Any
+    breaks: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "function", _read(self.function))
+        object.__setattr__(self, "breaks", tuple(sympy.sympify(b) for b in self.breaks))
+
+    def at(self, score: Any) -> Any:
+        """The weight at a score."""
+        return self.function.xreplace({_SCORE: sympy.sympify(score)})
+
+    def __str__(self) -> str:
+        return f"ElementWise({self.function})"
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """Each token's weight is a positive increasing kernel of its score over the sum of all kernels.
+
+    ``extra`` is a constant added to that sum, so that a sequence may attend to nothing. ``breaks``
+    lists the scores where the kernel has a kink; a kernel may vanish to the left of one.
+
+    >>> chi = sympy.Symbol("chi")
+    >>> Normalised(sympy.exp(chi)).log_at(2)
+    2
+    """
+
+    kernel: Any
+    extra: Any = 0
+    breaks: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", _read(self.kernel))
+        object.__setattr__(self, "extra", sympy.sympify(self.extra))
+        object.__setattr__(self, "breaks", tuple(sympy.sympify(b) for b in self.breaks))
+        _refuse_bad_kernel(self.kernel)
+
+    def log_at(self, score: Any) -> Any:
+        """The logarithm of the kernel at a score."""
+        kernel = self.kernel
+        if isinstance(kernel, sympy.Piecewise):
+            parts = [(-sympy.oo if k == 0 else _logarithm(k), condition) for k, condition in kernel.args]
+            return sympy.Piecewise(*parts).xreplace({_SCORE: sympy.sympify(score)})
+        return _logarithm(kernel).xreplace({_SCORE: sympy.sympify(score)})
+
+    def __str__(self) -> str:
+        extra = f", extra={self.extra}" if self.extra else ""
+        return f"Normalised({self.kernel}{extra})"
+
+
+@dataclass(frozen=True)
+class Activation(Domain):
+    """A named activation, or a user's own: ``ElementWise(expression)`` or ``Normalised(expression)``."""
+
+    named: tuple[tuple[str, Any], ...]
+    is_option = True
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Activation:
+        """From a table of names; None marks a name that is no function of a score."""
+        return cls(tuple(table.items()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The known names."""
+        return tuple(name for name, _ in self.named)
+
+    def read(self, given: Any) -> Any:
+        """A known name, or an object that says how its expression is meant; text is never parsed as mathematics."""
+        if isinstance(given, (ElementWise, Normalised)):
+            return given
+        if isinstance(given, sympy.Basic):
+            raise NotANumber("does not say how it is meant; write ElementWise(expression) or Normalised(expression)")
+        return Choice(self.names).read(given)
+
+    def meaning(self, chosen: Any) -> Any:
+        """The function behind a choice."""
+        return dict(self.named)[chosen] if isinstance(chosen, str) else chosen
+
+    def describe(self) -> str:
+        """The names, and the open door."""
+        listed = ", ".join(repr(name) for name in self.names)
+        return f"one of {listed}, or ElementWise(...) or Normalised(...) of a SymPy expression of one letter"
+
+    def to_json(self) -> Any:
+        """The names, for a form."""
+        return list(self.names)
+
+
+def _read(expression: Any) -> Any:
+    """An expression of one letter, in our own letter."""
+    if not isinstance(expression, sympy.Expr) or len(expression.free_symbols) != 1:
+        raise BadNumber(f"{str(expression)[:80]!r} is not a SymPy expression of one letter")
+    if expression.atoms(sympy.Float):
+        raise BadNumber(f"{str(expression)[:80]} contains a binary number; write exact rationals, or digits are lost")
+    (letter,) = expression.free_symbols
+    return expression.xreplace({letter: _SCORE})
+
+
+def _refuse_bad_kernel(kernel: Any) -> None:
+    """What can be seen around zero; the whole range the tokens reach is looked at when a mean is taken."""
+    plain = kernel.replace(lambda node: hasattr(node, "definition"), lambda node: node.definition())
+    low, high = (plain.xreplace({_SCORE: sympy.Integer(n)}).evalf() for n in (-1, 1))
+    if low.is_real is not True or high.is_real is not True or bool(low < 0) or bool(high <= 0):
+        raise OutOfDomain(f"the kernel {kernel} is not positive at scores -1 and 1; a normalised kernel must be")
+    if bool(high <= low):
+        raise OutOfDomain(f"the kernel {kernel} does not increase from score -1 to 1; a normalised kernel must")
+
+
+def _logarithm(kernel: Any) -> Any:
+    """log of a kernel in a form that neither overflows nor loses a small kernel."""
+    if kernel.has(sympy.tanh, sympy.sinh, sympy.cosh, sympy.coth):
+        kernel = sympy.simplify(kernel.rewrite(sympy.exp))
+    kernel = kernel.replace(_is_soft_logarithm, lambda node: softplus(_exponent(node)))
+    if hasattr(kernel, "logarithm"):
+        return kernel.logarithm()
+    expanded = sympy.expand_log(sympy.log(sympy.powsimp(kernel)), force=True)
+    return expanded.replace(_is_soft_logarithm, lambda node: softplus(_exponent(node)))
+
+
+def _is_soft_logarithm(node: Any) -> bool:
+    return isinstance(node, sympy.log) and _exponent(node) is not None
+
+
+def _exponent(node: Any) -> Any:
+    """The exponent a of log(1 + exp(a))."""
+    inside = node.args[0]
+    if isinstance(inside, sympy.Add) and len(inside.args) == 2 and sympy.S.One in inside.args:
+        (other,) = (arg for arg in inside.args if arg != 1)
+        if isinstance(other, sympy.exp):
+            return other.args[0]
+    return None

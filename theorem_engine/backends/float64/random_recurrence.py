@@ -1,0 +1,104 @@
+"""Random recurrences in double precision, all runs advanced together, each with its own stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.float64.recurrence import Way
+from theorem_engine.errors import NotConverged
+from theorem_engine.trace import note
+
+#: Steps whose random numbers are drawn at once, so that drawing costs little per step.
+BLOCK = 128
+
+
+def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
+    """The state after the last step."""
+    (law,) = laws
+    runner = RandomRunner(law, parameters, backend)
+    return lambda *values: runner.run(values, None).final
+
+
+class RandomRunner:
+    """One law, ready to be run on any points; a run's path depends on its own seed only."""
+
+    def __init__(self, law: Any, parameters: tuple[Any, ...], backend: Backend) -> None:
+        self.law = law
+        inputs = [*law.state, law.clock, *law.noise, *parameters]
+        self.step = backend.function(inputs, list(law.bodies), law.definitions)
+        self.first = backend.function(parameters, [*law.start, law.duration, *law.sizes, *law.degrees])
+
+    def run(self, values: tuple[Any, ...], every: Any) -> Way:
+        """Follow the law; ``every`` steps a log entry, if given."""
+        size = len(self.law.state)
+        columns = np.broadcast_arrays(*[np.asarray(v, dtype=float) for v in self.first(*values)])
+        shape = columns[0].shape
+        flat = [c.reshape(-1) for c in columns]
+        steps, batch, tokens, seeds = (flat[size + i].astype(np.int64) for i in range(4))
+        if any(np.unique(c).size > 1 for c in (steps, batch, tokens)):
+            return self._apart(values, every, shape)
+        degrees = np.stack(flat[size + 4 :], axis=-1) if self.law.degrees else np.zeros((seeds.size, 0))
+        given = [np.broadcast_to(np.asarray(v, dtype=float), shape).reshape(-1, 1, 1) for v in values]
+        state = [c.reshape(-1, 1, 1) for c in flat[:size]]
+        spacing = int(np.max(every)) if every is not None else 0
+        state, log = self._loop(state, given, int(steps[0]), int(batch[0]), int(tokens[0]), seeds, degrees, spacing)
+        final = [s.reshape(shape) for s in state]
+        if not all(np.all(np.isfinite(s)) for s in final):
+            raise NotConverged(f"the random recurrence left the finite numbers within {int(steps[0])} steps")
+        note("random recurrence", np.nan, f"{int(steps[0])} steps")
+        if not spacing:
+            return Way(final, [])
+        clock = np.broadcast_to(np.array([float(t) for t, _ in log]), (*shape, len(log)))
+        logged = [np.stack([s[i].reshape(shape) for _, s in log], axis=-1) for i in range(size)]
+        return Way(final, [clock, *logged])
+
+    def _loop(
+        self, state: list[Any], given: list[Any], steps: int, batch: int, tokens: int, seeds: Any, degrees: Any,
+        spacing: int,
+    ) -> tuple[list[Any], list[Any]]:  # fmt: skip
+        streams = [np.random.Generator(np.random.Philox(np.random.SeedSequence(int(s)))) for s in seeds]
+        per_token, per_step, _ = self.law.noise_counts
+        informative = np.zeros((1, 1, tokens))
+        informative[..., 0] = 1.0
+        log = []
+        with np.errstate(all="ignore"):
+            for begin in range(0, steps, BLOCK):
+                count = min(BLOCK, steps - begin)
+                blocks = [_draw(s, count, per_token, per_step, d, batch, tokens)
+                          for s, d in zip(streams, degrees, strict=True)]  # fmt: skip
+                normals, singles, chis = (np.stack(part, axis=1) for part in zip(*blocks, strict=True))
+                for i in range(count):
+                    if spacing and (begin + i) % spacing == 0:
+                        log.append((begin + i, state))
+                    noise = [
+                        *(normals[i, :, k] for k in range(per_token)),
+                        *(singles[i, :, k, None, None] for k in range(per_step)),
+                        *(chis[i, :, k, None, None] for k in range(degrees.shape[1])),
+                        informative,
+                    ]
+                    state = self.step(*state, float(begin + i), *noise, *given)
+        if spacing:
+            log.append((steps, state))
+        return state, log
+
+    def _apart(self, values: tuple[Any, ...], every: Any, shape: tuple[int, ...]) -> Way:
+        """Runs of different length or batch size, one after the other."""
+        flat = [np.broadcast_to(np.asarray(v, dtype=float), shape).reshape(-1) for v in values]
+        ways = [self.run(tuple(v[i] for v in flat), every) for i in range(flat[0].size)]
+        final = [np.array([w.final[k] for w in ways]).reshape(shape) for k in range(len(self.law.state))]
+        if every is not None and len({w.log[0].size for w in ways}) > 1:
+            raise NotConverged("logs of runs of different length do not fit one table")
+        log = [np.stack([w.log[k] for w in ways]).reshape(*shape, -1) for k in range(len(ways[0].log))]
+        return Way(final, log)
+
+
+def _draw(
+    stream: Any, count: int, per_token: int, per_step: int, degrees: Any, batch: int, tokens: int
+) -> tuple[Any, Any, Any]:
+    normals = stream.standard_normal((count, per_token, batch, tokens))
+    singles = stream.standard_normal((count, per_step))
+    chis = np.sqrt(stream.chisquare(degrees, size=(count, degrees.size))) if degrees.size else np.zeros((count, 0))
+    return normals, singles, chis

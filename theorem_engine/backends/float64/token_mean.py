@@ -1,0 +1,247 @@
+"""Token means in double precision: one Laplace integral for a bundle, at a cost free of the length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sympy
+
+from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.domains import Distribution
+from theorem_engine.errors import NotConverged, OutOfDomain
+from theorem_engine.methods.laplace import (
+    REACH,
+    Brackets,
+    DenseToken,
+    H,
+    LatticeToken,
+    PointToken,
+    Token,
+    even_grid,
+    find_window,
+    graded_nodes,
+    landmark_grid,
+    log_survival,
+    normal_weights,
+    power_of_survival,
+)
+from theorem_engine.methods.quadrature import trapezoid_line
+from theorem_engine.operators.token_layout import Layout, make_layout
+from theorem_engine.operators.token_mean import Hardmax
+from theorem_engine.trace import note
+from theorem_engine.values import as_float
+
+
+def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
+    """Choose the form by the number of weights and by whether one of them is an argmax."""
+    kernels = means[0].kernels
+    if len(kernels) == 2 or kernels[0].has(Hardmax):
+        from theorem_engine.backends.float64.token_pair import lower_pair
+
+        return lower_pair(means, parameters, backend)
+    one = _Single(means, parameters, backend)
+    return lambda *values: over_points(one, values)
+
+
+def over_points(method: Callable[..., list[tuple[Any, Any]]], values: tuple[Any, ...]) -> list[Any]:
+    """Values of a method of scalars at each point; lengths are opaque."""
+    shape = np.broadcast_shapes(*[np.shape(v) for v in values]) if values else ()
+    if shape == () or method.shares(values):  # type: ignore[attr-defined]
+        results = method(*values)
+        note("token mean", [e for _, e in results])
+        return [v for v, _ in results]
+    flat = [np.broadcast_to(np.asarray(v, dtype=object), shape).ravel() for v in values]
+    rows = [method(*[v[i] for v in flat]) for i in range(flat[0].size)]
+    columns = list(zip(*rows, strict=True))
+    note("token mean", [np.array([float(e) for _, e in c]).reshape(shape) for c in columns])
+    return [np.array([float(v) for v, _ in c]).reshape(shape) for c in columns]
+
+
+def lengths_of(value: Any) -> list[tuple[int, float]]:
+    """Lengths and their probabilities."""
+    if isinstance(value, Distribution):
+        return [(int(n), as_float(w)) for n, w in value.weights]
+    return [(round(float(value)), 1.0)]
+
+
+def combine(layout: Layout, coefficients: list[Any], integrals: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """The means from the integrals, with their errors."""
+    results = []
+    for terms in layout.sums:
+        value: Any = 0.0
+        error: Any = 0.0
+        for c, p in terms:
+            value = value + coefficients[c] * integrals[p][0]
+            error = error + np.abs(coefficients[c]) * integrals[p][1]
+        results.append((value, error))
+    return results
+
+
+class _Single:
+    """One weight: brackets of two kinds of token, one integral over u."""
+
+    def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
+        first = means[0]
+        self.layout = make_layout(means)
+        self.has_hidden = first.has_hidden
+        (x,) = first.normals
+        kernels = first.kernels[0]
+        self.sides = [_Side(x, kernels[k], self.layout.brackets[k], first.breaks[k::2], bool(k), parameters,
+                            backend)
+                      for k in range(1 + self.has_hidden)]  # fmt: skip
+        self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
+        self.length = backend.function(parameters, [first.length])
+        self.powers = max((p for side in self.layout.brackets for (p,), _ in side), default=1)
+        # parameters that only a hidden token without normal letters sees may be arrays
+        self.own: set[int] = set()
+        if self.has_hidden and x not in kernels[1].free_symbols:
+            common = {s for f in [kernels[0], first.length, *(g for _, g in self.layout.brackets[0])] for s in
+                      f.free_symbols}  # fmt: skip
+            self.own = {i for i, s in enumerate(parameters) if s not in common}
+
+    def shares(self, values: tuple[Any, ...]) -> bool:
+        """Whether all points have the same ordinary tokens."""
+        return all(np.ndim(v) == 0 for i, v in enumerate(values) if i not in self.own)
+
+    def __call__(self, *values: Any) -> list[tuple[Any, Any]]:
+        extra, *coefficients = self.outer(*values)
+        lengths = lengths_of(self.length(*values)[0])
+        longest = max(n for n, _ in lengths)
+        slope = max(side.slope(values) for side in self.sides)
+        gap = abs(self.sides[1].centre(values) - self.sides[0].centre(values)) if self.sides[-1].is_shifted else 0.0
+        gap = gap / (2 * slope) if slope > 0 else 0.0
+        # exponential tilt towards large kernels, and the rare event that makes a tiny mean
+        tilt = max(gap, min(self.powers * slope, math.sqrt(2 * math.log(max(longest, 1)))))
+        sides = [side.token(values, min(REACH + gap, 38.0), min(REACH + tilt, 38.0)) for side in self.sides]
+        integrand = self._integrand(sides, lengths, extra)
+        smooth = min((side.slope(values) for side in self.sides if side.has_normal), default=0.0)
+        scan = max(1.0, smooth / 3)
+        low = -max(s.highest for s in sides) - 50 - math.log(longest)
+        high = -min(s.lowest for s in sides) + 6
+        on_lattice = any(isinstance(s, LatticeToken) for s in sides)
+        grid = even_grid(low, high, scan) if on_lattice else landmark_grid(sides, low, high)
+        low, high = find_window(integrand, grid)
+        # brackets are Gaussian averages, smooth on the scale of the slope; halving finds what is needed
+        start = 2 * H * 2 ** max(0, int(math.log2(max(smooth, 0.5))))
+        try:
+            integrals = trapezoid_line(integrand, low, high, start)
+        except NotConverged:
+            raise NotConverged("token mean: the Laplace integral does not settle") from None
+        return combine(self.layout, coefficients, integrals)
+
+    def _integrand(
+        self, sides: list[Token], lengths: list[tuple[int, float]], extra: Any
+    ) -> Callable[[Any], list[Any]]:
+        """All products as functions of u."""
+
+        def integrand(u: Any) -> list[Any]:
+            brackets: list[Brackets] = [side(u) for side in sides]
+            log_b = log_survival(brackets[0])
+            with np.errstate(over="ignore", under="ignore"):
+                rest = np.exp(-extra * np.exp(u)) if extra else 1.0
+            powers: dict[int, Any] = {}
+            results = []
+            for item in self.layout.products:
+                count = len(item.each)
+                if count not in powers:
+                    powers[count] = rest * sum_of_powers(log_b, lengths, int(self.has_hidden), count)
+                value = powers[count] / math.gamma(item.powers[0])
+                for place in item.each:
+                    value = value * brackets[0].values[place]
+                if item.hidden is not None:
+                    value = value * brackets[1].values[item.hidden]
+                results.append(value)
+            return results
+
+        return integrand
+
+
+def sum_of_powers(log_b: Any, lengths: list[tuple[int, float]], hidden: int, count: int) -> Any:
+    """Sum over lengths of P(n) times the number of ordered choices of ``count`` tokens times B^(the others)."""
+    total: Any = np.zeros_like(log_b)
+    for n, weight in lengths:
+        choices = math.perm(n - hidden, count)
+        if choices:
+            total = total + weight * choices * power_of_survival(log_b, n - hidden - count)
+    return total
+
+
+class _Side:
+    """One kind of token: its kernel and its brackets as functions of the parameters."""
+
+    def __init__(
+        self, x: Any, kernel: Any, brackets: list[Any], breaks: tuple[Any, ...], is_hidden: bool,
+        parameters: tuple[Any, ...], backend: Backend,
+    ) -> None:  # fmt: skip
+        self.powers = [p for (p,), _ in brackets]
+        self.has_normal = x in kernel.free_symbols
+        inserted = list(dict.fromkeys(f for _, f in brackets if f != 1))
+        self.columns = [None if f == 1 else inserted.index(f) for _, f in brackets]
+        self.kernel = backend.function([x, *parameters], [kernel])
+        self.inserted = backend.function([x, *parameters], inserted) if inserted else None
+        self.breaks = backend.function(parameters, list(breaks)) if breaks else None
+        self.line: Numeric | None = None
+        expanded = sympy.expand(kernel)
+        if self.has_normal and expanded.is_polynomial(x) and sympy.degree(expanded, x) == 1:
+            self.line = backend.function(parameters, [expanded.coeff(x, 1), expanded.coeff(x, 0)])
+        # a factor may use the normal letter of a token whose kernel does not
+        self.is_shifted = is_hidden and self.has_normal
+        self.is_point = not self.has_normal and not any(x in f.free_symbols for f in inserted)
+
+    def slope(self, values: tuple[Any, ...]) -> float:
+        """Largest rate of log h."""
+        if not self.has_normal:
+            return 0.0
+        if self.line is not None:
+            return abs(float(self.line(*values)[0]))
+        grid = np.linspace(-REACH, REACH, 191)
+        logs = np.asarray(self.kernel(grid, *values)[0], dtype=float)
+        steps = np.abs(np.diff(logs)) / (grid[1] - grid[0])
+        return float(np.max(np.where(np.isfinite(steps), steps, 0.0)))
+
+    def centre(self, values: tuple[Any, ...]) -> float:
+        """log h at the middle of the token's law."""
+        with np.errstate(divide="ignore"):
+            value = float(np.max(self.kernel(0.0, *values)[0]))
+        return value if math.isfinite(value) else 0.0
+
+    def token(self, values: tuple[Any, ...], left: float, right: float) -> Token:
+        """The brackets at these values, as a function of u."""
+        if self.is_point:
+            return PointToken(self.kernel(0.0, *values)[0], self._asked(self._factors(0.0, values)))
+        if self.line is not None:
+            slope, centre = (float(v) for v in self.line(*values))
+            if abs(slope) >= 2 * H:
+                left, right = (left, right) if slope > 0 else (right, left)
+                asked = [(p, 0 if c is None else c + 1) for p, c in zip(self.powers, self.columns, strict=True)]
+                return LatticeToken(slope, centre, -left, right, lambda x: self._factors(x, values), asked)
+        if self.breaks is not None:
+            step = 1.0
+            x, weights = graded_nodes(-left, right, [float(b) for b in self.breaks(*values)])
+        else:
+            step = min(0.5, H / max(self.slope(values), 1e-300))
+            x = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1) * step
+            weights = normal_weights(x, step)
+        logs = np.broadcast_to(np.asarray(self.kernel(x, *values)[0], dtype=float), x.shape)
+        check_kernel(logs, self.breaks is not None)
+        return DenseToken(weights, logs, self._asked(self._factors(x, values)), step)
+
+    def _factors(self, x: Any, values: tuple[Any, ...]) -> list[Any]:
+        return list(self.inserted(x, *values)) if self.inserted is not None else []
+
+    def _asked(self, factors: list[Any]) -> list[tuple[int, Any]]:
+        return [(p, None if c is None else factors[c]) for p, c in zip(self.powers, self.columns, strict=True)]
+
+
+def check_kernel(logs: Any, may_vanish: bool) -> None:
+    """A kernel must be positive and monotone wherever the tokens reach."""
+    if np.any(np.isnan(logs)) or (not may_vanish and np.any(np.isneginf(logs))):
+        raise OutOfDomain("the kernel of the weights is not positive everywhere the tokens reach")
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(logs, axis=-1)
+    slack = 1e-12 * (1 + np.abs(logs[..., 1:]))
+    if np.any(steps > slack) and np.any(steps < -slack):
+        raise OutOfDomain("the kernel of the weights is not monotone where the tokens reach")

@@ -1,0 +1,153 @@
+"""Token means with two weights, or with an argmax, in double precision."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import sympy
+
+from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
+from theorem_engine.errors import NotAvailable
+from theorem_engine.methods.laplace import REACH, graded_nodes, normal_weights
+from theorem_engine.methods.laplace_pair import InnerTable, Panels, TrivialTable, hard_integrals, soft_integrals
+from theorem_engine.operators.token_layout import make_layout
+from theorem_engine.operators.token_mean import Hardmax
+
+#: Step of log h along x: exp(-pi^2/STEP) = 7e-18, and dyadic.
+STEP = 0.25
+
+
+def lower_pair(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
+    """A double integral at each point."""
+    pair = _Pair(means, parameters, backend)
+    return lambda *values: over_points(pair, values)
+
+
+class _Pair:
+    """The first weight's kernel is exp(slope x) or an argmax in x; the second, if any, is free."""
+
+    def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
+        first = means[0]
+        if first.has_hidden:
+            raise NotAvailable("token means with two weights, or with an argmax, are lowered for tokens that are all alike")
+        self.layout = make_layout(means)
+        self.x, *rest = first.normals
+        self.zeta = rest[0] if rest else sympy.Dummy("zeta")
+        kernel = sympy.expand(first.kernels[0][0])
+        self.is_hard = isinstance(kernel, Hardmax)
+        if self.is_hard:
+            if kernel.args[0] != self.x:
+                raise NotAvailable("an argmax is lowered for the first normal letter as the score")
+        elif kernel.has(self.zeta) or not (kernel.is_polynomial(self.x) and sympy.degree(kernel, self.x) <= 1):
+            raise NotAvailable("the first of two kernels must be the exponential of the first normal letter")
+        else:
+            self.slope = backend.function(parameters, [kernel.coeff(self.x, 1)])
+        letters = [self.x, self.zeta, *parameters]
+        self.second = backend.function(letters, [first.kernels[1][0]]) if len(first.kernels) == 2 else None
+        self.has_zeta = bool(rest) and first.kernels[1][0].has(self.zeta)
+        brackets = self.layout.brackets[0]
+        self.first_powers = [powers[0] for powers, _ in brackets]
+        self.second_powers = [powers[1] if len(powers) == 2 else 0 for powers, _ in brackets]
+        inserted = list(dict.fromkeys(f for _, f in brackets if f != 1))
+        self.columns = [None if f == 1 else inserted.index(f) for _, f in brackets]
+        self.inserted = backend.function(letters, inserted) if inserted else None
+        self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
+        self.length = backend.function(parameters, [first.length])
+        self.breaks = backend.function(parameters, list(first.breaks)) if first.breaks else None
+        if self.is_hard and any(
+            sum(self.first_powers[i] > 0 for i in item.each) != 1 for item in self.layout.products
+        ):
+            raise NotAvailable("only one token can be the largest: products with several argmax weights are zero")
+
+    def shares(self, values: tuple[Any, ...]) -> bool:
+        """Each point has its own tokens."""
+        return False
+
+    def __call__(self, *values: Any) -> list[tuple[Any, Any]]:
+        values = tuple(float(v) if isinstance(v, (int, float, np.floating)) else v for v in values)
+        extra, *coefficients = self.outer(*values)
+        lengths = lengths_of(self.length(*values)[0])
+        longest = max(n for n, _ in lengths)
+        rate, rate_zeta = self._rates(values)
+        marks = [float(b) for b in self.breaks(*values)] if self.breaks is not None else []
+
+        def assemble(log_b: Any, brackets: list[Any], w: Any) -> list[Any]:
+            results = []
+            with np.errstate(over="ignore", under="ignore"):
+                rest = np.exp(-extra * np.exp(w)) if extra else 1.0
+            for item in self.layout.products:
+                scale = math.prod(math.gamma(k) for k in item.powers[int(self.is_hard) :])
+                value = sum_of_powers(log_b, lengths, 0, len(item.each)) * rest / scale
+                for place in item.each:
+                    value = value * brackets[place]
+                results.append(value)
+            return results
+
+        reach = min(REACH + min(max(self.second_powers, default=0) * rate, math.sqrt(2 * math.log(longest))), 38.0)
+        if self.is_hard:
+            panels = Panels(_edges(-REACH, reach, marks, min(0.5, 3 / max(rate, 1e-300))))
+            table = self._table(panels.x, values, rate_zeta, bool(marks))
+            winners = [power > 0 for power in self.first_powers]
+            integrals = hard_integrals(panels, table, winners, assemble, longest)
+        else:
+            slope = float(self.slope(*values)[0])
+            fastest = max(abs(slope), rate)
+            if marks:
+                x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 3 / max(fastest, 1e-300)))
+            else:
+                step = min(0.5, STEP / max(fastest, 1e-300))
+                x = np.arange(-math.ceil(REACH / step), math.ceil(reach / step) + 1) * step
+                weights = normal_weights(x, step)
+            if slope < 0:
+                raise NotAvailable("the exponential kernel of two must increase")
+            table = self._table(x, values, rate_zeta, bool(marks))
+            integrals = soft_integrals(slope, x, weights, self.first_powers, table, assemble, longest)
+        return combine(self.layout, coefficients, integrals)
+
+    def _rates(self, values: tuple[Any, ...]) -> tuple[float, float]:
+        """Largest rates of the second kernel's logarithm in x and in zeta."""
+        if self.second is None:
+            return 0.0, 0.0
+        grid = np.linspace(-REACH, REACH, 191)
+        rates = []
+        for arguments in ((grid, np.zeros(1)), (np.zeros(1), grid)):
+            with np.errstate(all="ignore"):
+                logs = np.broadcast_to(self.second(*arguments, *values)[0], grid.shape)
+                steps = np.abs(np.diff(logs)) / (grid[1] - grid[0])
+            rates.append(float(np.max(np.where(np.isfinite(steps), steps, 0.0))))
+        return rates[0], rates[1]
+
+    def _table(self, x: Any, values: tuple[Any, ...], rate: float, may_vanish: bool) -> InnerTable | TrivialTable:
+        zeta, weights = np.zeros(1), np.ones(1)
+        if self.has_zeta:
+            step = min(0.5, STEP / max(rate, 1e-300))
+            zeta = np.arange(-math.ceil(REACH / step), math.ceil(REACH / step) + 1) * step
+            weights = normal_weights(zeta, step)
+        shape = x.size, zeta.size
+        factors = self.inserted(x[:, None], zeta, *values) if self.inserted is not None else []
+        listed = [None if c is None else np.broadcast_to(factors[c], shape) for c in self.columns]
+        if self.second is None:
+            return TrivialTable([None if f is None else f[:, 0] for f in listed], x.size)
+        with np.errstate(divide="ignore"):
+            logs = np.broadcast_to(np.asarray(self.second(x[:, None], zeta, *values)[0], dtype=float), shape)
+        check_kernel(logs.T, may_vanish)
+        middle = np.abs(x) <= 3
+        scale = float(np.min(np.abs(np.diff(logs[middle], axis=0)) / np.diff(x[middle])[:, None])) if not may_vanish else 1.0
+        return InnerTable(logs, weights, list(zip(self.second_powers, listed, strict=True)), scale)
+
+
+def _edges(left: float, right: float, marks: list[float], panel: float) -> Any:
+    """Panel ends with the marks among them and shrinking towards them."""
+    inner = [m for m in marks if left < m < right]
+    points = {left, right}
+    for mark in inner:
+        points |= {mark} | {mark + sign * panel * 2.0**-k for k in range(50) for sign in (-1, 1)}
+    ends = sorted(p for p in points if left <= p <= right)
+    edges = [ends[0]]
+    for a, b in zip(ends[:-1], ends[1:], strict=True):
+        count = max(1, math.ceil((b - a) / panel))
+        edges += [a + (b - a) * (i + 1) / count for i in range(count)]
+    return np.array(edges)

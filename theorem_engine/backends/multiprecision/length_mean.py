@@ -1,0 +1,29 @@
+"""Means over a distribution of lengths at mpmath's precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpmath import mp
+
+from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.domains import Distribution
+from theorem_engine.values import as_mpf
+
+
+def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
+    """A sum over the lengths."""
+    body = backend.function([means[0].letter, *parameters], [m.body for m in means])
+    place = parameters.index(means[0].length)
+
+    def evaluate(*values: Any) -> list[Any]:
+        given = values[place]
+        if not isinstance(given, Distribution):
+            return list(body(given, *values))
+        totals = [mp.zero] * len(means)
+        for n, weight in given.weights:
+            for i, value in enumerate(body(mp.mpf(n), *values)):
+                totals[i] += as_mpf(weight) * value
+        return totals
+
+    return evaluate

@@ -1,0 +1,269 @@
+"""The command line: the same words as the Python functions, with ``--json`` on each.
+
+Only typer is imported here; a command imports what it needs, so that ``find`` starts without SymPy.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from theorem_engine import __version__
+from theorem_engine.command import PointQuery, Query, letters_of, whole_number
+from theorem_engine.errors import BadRequest
+
+app = typer.Typer(
+    help="Theorems by name: find them, read them, evaluate them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_json(data: Any) -> None:
+    print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of an entry, such as paper.meaning, or its label in the paper.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print plain data, and nothing else, on stdout.")]
+Digits = Annotated[str | None, typer.Option(metavar="N", help="Significant digits, more than double precision.")]
+Out = Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; its ending chooses the format.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"theorem-engine {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    """Theorems by name: find them, read them, evaluate them."""
+
+
+@app.command(cls=Query)
+def find(
+    words: Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", help="Words that must all occur.")] = None,
+    paper: Annotated[str | None, typer.Option(help="Search this paper only.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the entries that contain all the words, or all entries."""
+    from theorem_engine.lookup import HEADINGS, search
+
+    table = search(" ".join(words or ()), paper)
+    if as_json:
+        _print_json(table.to_json())
+    elif sys.stdout.isatty() and table.rows:
+        from rich.console import Console
+        from rich.table import Table
+
+        drawn = Table()
+        for heading in HEADINGS[:-1]:
+            drawn.add_column(heading, no_wrap=heading == "id")
+        for cells in table.cells():
+            drawn.add_row(*(cell.replace("[", r"\[") for cell in cells[:-1]))
+        Console().print(drawn)
+        print(table.summary())
+    else:
+        print(table)
+
+
+@app.command(cls=Query)
+def show(id: Id, as_json: Json = False) -> None:
+    """Print one entry in full: statement, letters, domains, regime, source, provenance."""
+    from theorem_engine.lookup import entry, entry_json
+
+    found = entry(id)
+    if as_json:
+        _print_json(entry_json(found))
+    else:
+        print(repr(found))
+
+
+@app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")
+def predict(
+    ctx: typer.Context,
+    id: Id,
+    digits: Digits = None,
+    certified: Annotated[bool, typer.Option("--certified", help="Ask for a proven error.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Evaluate an entry at a point: lam=0.1, --lam 0.1 and --lam=0.1 all give a letter."""
+    from theorem_engine.predicting import predict
+
+    prediction = predict(id, digits=whole_number("digits", digits), certified=certified, **letters_of(ctx))
+    if as_json:
+        _print_json(prediction.to_json())
+    else:
+        print(prediction)
+
+
+@app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value | name=low:high:count[:log] | name=a,b,c]...")
+def sweep(
+    ctx: typer.Context,
+    id: Id,
+    out: Out = None,
+    digits: Digits = None,
+    jobs: Annotated[str | None, typer.Option(metavar="N", help="Worker processes.")] = None,
+    mask: Annotated[bool, typer.Option("--mask", help="Leave gaps where a point fails, instead of stopping.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Evaluate an entry over a grid; prints CSV, or writes .csv or .nc with --out."""
+    from theorem_engine.sweeping import sweep
+    from theorem_engine.writing import dataset_json, write_csv, write_dataset
+
+    _check_out(out, (".csv", ".nc"))
+    letters = {name: _axis(name, value) for name, value in letters_of(ctx).items()}
+    settings: dict[str, Any] = {"digits": whole_number("digits", digits), "jobs": whole_number("jobs", jobs)}
+    data = sweep(id, **settings, errors="mask" if mask else "raise", **letters)
+    if out is not None:
+        write_dataset(data, out)
+    if as_json:
+        _print_json(dataset_json(data))
+    elif out is None:
+        write_csv(data, sys.stdout)
+    else:
+        sizes = " x ".join(f"{name} {size}" for name, size in data.sizes.items())
+        print(f"wrote {out}: {sizes or 'one point'}; {', '.join(map(str, data.data_vars))}")
+
+
+def _check_out(out: Path | None, known: tuple[str, ...]) -> None:
+    if out is None:
+        return
+    if out.suffix not in known:
+        raise BadRequest(f"--out {out}: the ending of the name must be one of {', '.join(known)}")
+    if out.is_dir() or not out.parent.is_dir():
+        raise BadRequest(f"--out {out} is not a file in a folder that exists")
+
+
+def _axis(name: str, text: str) -> Any:
+    """One value, a grid ``low:high:count[:log]``, or a list ``a,b,c``."""
+    from theorem_engine.sweeping import grid
+
+    if ":" in text:
+        low, high, *rest = text.split(":")
+        if len(rest) not in (1, 2) or rest[1:] not in ([], ["log"]):
+            raise BadRequest(f"{name}={text[:80]!r} is no grid; a grid is low:high:count or low:high:count:log")
+        return grid(low, high, whole_number(f"{name}: count", rest[0]) or 0, log=len(rest) == 2)
+    # a comma inside brackets belongs to the value, as in uniform(1,3)
+    return text.split(",") if "," in text and "(" not in text else text
+
+
+@app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")
+def explain(
+    ctx: typer.Context,
+    id: Id,
+    digits: Digits = None,
+    form: Annotated[str, typer.Option("--format", help="text, mermaid or dot.")] = "text",
+    as_json: Json = False,
+) -> None:
+    """Print the graph a query walks: quantities in order, groups, methods, errors, time."""
+    from theorem_engine.explaining import explain
+
+    if form not in ("text", "mermaid", "dot"):
+        raise BadRequest(f"--format {form[:40]!r} is not text, mermaid or dot")
+    explanation = explain(id, digits=whole_number("digits", digits), **letters_of(ctx))
+    if as_json:
+        _print_json(explanation.to_json())
+    else:
+        print(explanation if form == "text" else explanation.mermaid() if form == "mermaid" else explanation.dot())
+
+
+@app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")
+def figure(
+    ctx: typer.Context,
+    id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Id of a figure; without it, all are listed.")
+    ] = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Compute a named figure and draw it with --out, or list the figures."""
+    from theorem_engine.drawing import figure, figures
+    from theorem_engine.writing import dataset_json
+
+    if id is None:
+        known = [{"id": f.id, "title": f.title} for f in figures()]
+        if as_json:
+            _print_json(known)
+        else:
+            print("\n".join(f"{f['id']}  {f['title']}" for f in known) or "No figures yet.")
+        return
+    defaults = {f.id: f.options() for f in figures()}.get(id, {})
+    drawn = figure(id, **{name: _like(name, defaults.get(name), text) for name, text in letters_of(ctx).items()})
+    if out is not None:
+        canvas = drawn.plot()
+        _check_out(out, tuple(f".{ending}" for ending in canvas.canvas.get_supported_filetypes()))
+        canvas.savefig(out, dpi=150)
+    if as_json:
+        _print_json(dataset_json(drawn.data))
+    else:
+        print(f"wrote {out}" if out is not None else f"{drawn.data}\n--out FILE draws it, --json prints all the data.")
+
+
+def _like(name: str, default: Any, text: str) -> Any:
+    """Text as the kind of value an option has by default."""
+    kind = type(default) if isinstance(default, (int, float)) and not isinstance(default, bool) else str
+    try:
+        return kind(text)
+    except ValueError:
+        raise BadRequest(f"{name}={text[:40]!r} is not a number") from None
+
+
+@app.command(cls=Query)
+def cite(
+    ids: Annotated[list[str] | None, typer.Argument(help="Entries; without any, the whole registry.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Print BibTeX of the works that entries rest on."""
+    from theorem_engine.citing import cite
+    from theorem_engine.lookup import entries
+
+    names = ids or [entry.id for entry in entries()]
+    if as_json:
+        _print_json({"entries": names, "bibtex": cite(*names)})
+    else:
+        print(cite(*names))
+
+
+@app.command(cls=Query)
+def tour(as_json: Json = False) -> None:
+    """Show everything the engine can do, in well under a minute."""
+    from theorem_engine.tour import run_tour
+
+    report = run_tour(quiet=as_json)
+    if as_json:
+        _print_json(report)
+
+
+@app.command(cls=Query)
+def doctor(
+    typing: Annotated[bool, typer.Option("--typing", help="Make build/typing for static type checkers.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Check the installation: versions, extras, and whether every paper of the registry loads."""
+    from theorem_engine.doctor import examine, make_typing_folder, report_text
+
+    if typing:
+        print(f"made {make_typing_folder()}", file=sys.stderr)
+    report = examine()
+    if as_json:
+        _print_json(report)
+    else:
+        print(report_text(report))
+    if report["problems"]:
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Entry point of the ``theorem-engine`` command."""
+    app(prog_name="theorem-engine")

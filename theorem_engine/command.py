@@ -1,0 +1,106 @@
+"""What all commands share: reading letters from the command line, and errors as one sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import warnings
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from theorem_engine.errors import BadRequest, TheoremEngineError, ValidityWarning
+
+_NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_LETTERS = "theorem_engine.letters"
+#: Parameters of the Python functions themselves, which no letter can be named after.
+_TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor")
+
+
+class Query(TyperCommand):
+    """A command whose errors are one sentence on stderr and exit status 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; warnings about validity go to stderr as sentences too."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ValidityWarning)
+            warnings.showwarning = _show_warning
+            try:
+                return super().invoke(ctx)
+            except TheoremEngineError as error:
+                problem: Exception = error
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                problem = error
+        if ctx.params.get("as_json"):
+            print(json.dumps({"error": type(problem).__name__, "message": str(problem)}))
+        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+        raise typer.Exit(2)
+
+
+class PointQuery(Query):
+    """A query that takes an entry's letters, as ``name=value``, ``--name value`` or ``--name=value``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Set the letters aside and leave the command's own options to the parser.
+
+        The parser would take ``-0.5`` for an option; here whatever follows ``--name`` is its value.
+        """
+        flags: dict[str, bool] = {}
+        parameter: Any
+        for parameter in self.get_params(ctx):
+            if parameter.param_type_name == "option":
+                flags.update(dict.fromkeys((*parameter.opts, *parameter.secondary_opts), parameter.is_flag))
+        letters: list[tuple[str, str | None]] = []
+        kept: list[str] = []
+        tokens = iter(args)
+        for token in tokens:
+            name, equals, value = token.partition("=")
+            if token == "--":
+                kept.extend((token, *tokens))
+            elif name in flags:
+                kept.append(token)
+                if not equals and not flags[name]:
+                    kept.extend(follower for follower in [next(tokens, None)] if follower is not None)
+            elif len(token) > 2 and token.startswith("--"):
+                letters.append((name[2:], value if equals else next(tokens, None)))
+            elif match := _NAMED.fullmatch(token):
+                if flags.get(f"--{match[1]}") is False:
+                    kept.append(f"--{token}")
+                else:
+                    letters.append((match[1], match[2]))
+            else:
+                kept.append(token)
+        ctx.meta[_LETTERS] = letters
+        return super().parse_args(ctx, kept)
+
+
+def letters_of(ctx: Any) -> dict[str, str]:
+    """The letters given on the command line, each once and with a value."""
+    result: dict[str, str] = {}
+    for name, value in ctx.meta[_LETTERS]:
+        if value is None:
+            raise BadRequest(f"--{name} stands without a value; write --{name} VALUE or {name}=VALUE")
+        if name in _TAKEN:
+            raise BadRequest(f"{name}={value[:40]!r} is no letter of an entry; --help lists the options of a command")
+        if name in result:
+            raise BadRequest(f"{name} is given twice: {result[name][:40]!r} and {value[:40]!r}")
+        result[name.replace("-", "_")] = value
+    return result
+
+
+def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+    print(f"{category.__name__}: {message}", file=sys.stderr)
+
+
+def whole_number(name: str, text: str | None) -> int | None:
+    """A whole number given as text; typer's own check would print a page of usage."""
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise BadRequest(f"{name}={text[:40]!r} is not a whole number") from None

@@ -1,0 +1,280 @@
+"""Brackets of a token: means of v^a exp(-v) f(x) over one Gaussian token, for many u at once.
+
+A weight of a token is its kernel h over the sum of all kernels. With 1/Z^k written as an integral of
+t^(k-1) exp(-t Z) over t = exp(u), a mean over L tokens becomes one integral over u of products of
+brackets E[v^a exp(-v) f(x)], v = exp(u) h(x): the cost does not depend on L.
+
+The integrands are analytic for |Im u| < pi/2 and the trapezoid rule of step H has a relative error of
+about exp(-pi^2/H); the same holds inside for the step H over the slope of log h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from theorem_engine.methods.quadrature import gauss_legendre
+
+Array = NDArray[np.float64]
+#: Dyadic, so that nodes carry no rounding; exp(-pi^2/H) = 1e-23 leaves room for the factors of high powers.
+H = 0.1875
+#: Entries of a table held at once.
+CHUNK = 2_000_000
+#: The normal density beyond this is below 1e-20.
+REACH = 9.5
+#: Table of v^a exp(-v) in log v: below it exp(-v) is 1 to rounding, above it 0 to any power in use.
+LOW, HIGH = -38.0, 4.875
+_NORM = float(1 / np.sqrt(2 * np.pi))
+
+
+def normal_weights(x: Any, step: Any) -> Any:
+    """Weights of the trapezoid rule for the standard normal law."""
+    return _NORM * np.exp(-0.5 * x * x) * step
+
+
+def power_times_decay(v: Any, decay: Any, power: int) -> Any:
+    """v^power exp(-v), zero where v is infinite."""
+    if power == 0:
+        return decay
+    # beyond this exp(-v) is zero, and times infinity would be no number
+    bounded = np.minimum(v, 800.0)
+    result = bounded * decay
+    for _ in range(power - 1):
+        result = result * bounded
+    return result
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """At every u: the survival B = E exp(-v), its complement 1 - B, and the brackets asked for."""
+
+    survival: Any
+    complement: Any
+    values: list[Any]
+
+
+#: A bracket asked for: the power of v and the factor's values at the nodes (None: the constant one).
+Asked = tuple[int, Any]
+
+
+class DenseToken:
+    """Brackets by sums over nodes, for any kernel."""
+
+    def __init__(self, weights: Array, logs: Array, asked: Sequence[Asked], step: float = 1.0) -> None:
+        self.stride = max(1, int(1 / (3 * step)))
+        self.weights = weights
+        self.logs = logs
+        self.asked = [(power, weights if f is None else weights * f) for power, f in asked]
+        finite = logs[np.isfinite(logs)]
+        self.lowest, self.highest = float(finite.min()), float(finite.max())
+
+    def __call__(self, u: Array) -> Brackets:
+        """Sums of positive terms unless a factor changes sign."""
+        rows = max(1, CHUNK // self.logs.size)
+        parts = [self._part(u[i : i + rows]) for i in range(0, u.size, rows)]
+        if len(parts) == 1:
+            return parts[0]
+        return Brackets(
+            np.concatenate([p.survival for p in parts]),
+            np.concatenate([p.complement for p in parts]),
+            [np.concatenate([p.values[i] for p in parts]) for i in range(len(self.asked))],
+        )
+
+    def _part(self, u: Array) -> Brackets:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            v = np.exp(u[:, None] + self.logs)
+            decay = np.exp(-v)
+            complement = -np.expm1(-v) @ self.weights
+            values = []
+            powers = {0: decay}
+            for power, weights in self.asked:
+                if power not in powers:
+                    powers[power] = power_times_decay(v, decay, power)
+                values.append(powers[power] @ weights)
+        return Brackets(decay @ self.weights, complement, values)
+
+    def landmarks(self) -> Array:
+        """Places in u where the tokens at every third of a standard deviation have v = 1."""
+        return -self.logs[np.isfinite(self.logs)][:: self.stride]
+
+
+class PointToken:
+    """A token whose kernel is known: one value of log h, and of each factor, for every point."""
+
+    def __init__(self, logs: Any, asked: Sequence[Asked]) -> None:
+        self.logs = np.asarray(logs, dtype=float)[..., None]
+        self.asked = [(power, 1.0 if f is None else np.asarray(f, dtype=float)[..., None]) for power, f in asked]
+        self.lowest, self.highest = float(self.logs.min()), float(self.logs.max())
+
+    def __call__(self, u: Array) -> Brackets:
+        """No mean to take."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            v = np.exp(u + self.logs)
+            decay = np.exp(-v)
+            values = [power_times_decay(v, decay, power) * f for power, f in self.asked]
+        return Brackets(decay, -np.expm1(-v), values)
+
+
+class LatticeToken:
+    """Brackets for log h = centre + slope x, with log h and u on one grid.
+
+    Then log v lies on that grid too: v^a exp(-v) is one table, and a bracket is a sliding window of
+    Gaussian weights times the table, plus a prefix sum where v is negligible.
+    """
+
+    def __init__(
+        self, slope: float, centre: float, left: float, right: float, factors: Any, asked: Sequence[tuple[int, int]]
+    ) -> None:
+        """``factors(x)`` lists the factors; a bracket asked for is a power and a factor, 0 being the constant one."""
+        ends = centre + slope * left, centre + slope * right
+        first, last = int(np.floor(min(ends) / H)), int(np.ceil(max(ends) / H))
+        logs = np.arange(first, last + 1) * H
+        self.first, self.count = first, logs.size
+        self.lowest, self.highest = float(logs[0]), float(logs[-1])
+        x = (logs - centre) / slope
+        weights = normal_weights(x, H / abs(slope))
+        self.columns: list[Array] = [weights, *(weights * f for f in factors(x))]
+        self.asked = list(asked)
+        self.prefixes: dict[tuple[int, int], Array] = {}
+        # summed from the far end: a difference of prefix sums would lose a tail of 1e-30
+        self.tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
+
+    def _prefix(self, column: int, power: int) -> Array:
+        """Sum over j < c of W_j exp(power H (j - c)) for c = 0..n, in blocks that cannot overflow."""
+        key = column, power
+        if key not in self.prefixes:
+            weights = self.columns[column]
+            result = np.zeros(weights.size + 1)
+            rate = power * H
+            block = weights.size if power == 0 else max(1, int(500 / rate))
+            for start in range(0, weights.size, block):
+                part = weights[start : start + block]
+                growth = np.exp(rate * np.arange(part.size + 1))
+                result[start + 1 : start + part.size + 1] = (result[start] + np.cumsum(part * growth[:-1])) / growth[1:]
+            self.prefixes[key] = result
+        return self.prefixes[key]
+
+    def __call__(self, u: Array) -> Brackets:
+        """All u must share their position between lattice points."""
+        index = np.floor(u / H + 1e-9).astype(np.int64)
+        offset = float(u[0] - index[0] * H)
+        low, high = round(LOW / H), round(HIGH / H)
+        logs = np.arange(low, high + 1) * H + offset
+        v = np.exp(logs)
+        decay = np.exp(-v)
+        # window of node j = k - i, k running over the table; nodes outside the lattice weigh nothing
+        start = low - index - self.first
+        width = logs.size
+        inside = np.clip(start, -width, self.count)
+        below = np.clip(start, 0, self.count)
+        past = np.maximum(start - self.count, 0)
+        windows = [
+            sliding_window_view(np.concatenate([np.zeros(width), w, np.zeros(width)]), width)[inside + width]
+            for w in self.columns
+        ]
+
+        def prefix(column: int, power: int) -> Array:
+            table = self._prefix(column, power)[below]
+            if power == 0:
+                return table
+            return table * np.exp(power * (low * H + offset - H * past))
+
+        above = np.clip(start + width, 0, self.count)
+        complement = windows[0] @ -np.expm1(-v) + prefix(0, 1) + self.tail[above]
+        survival = windows[0] @ decay + prefix(0, 0)
+        tables = {power: v**power * decay for power, _ in self.asked}
+        values = [windows[column] @ tables[power] + prefix(column, power) for power, column in self.asked]
+        return Brackets(survival, complement, values)
+
+
+Token = DenseToken | LatticeToken | PointToken
+
+
+def log_survival(brackets: Brackets) -> Any:
+    """log B, from whichever of B and 1 - B is accurate."""
+    with np.errstate(divide="ignore"):
+        return np.where(
+            brackets.complement < 0.5, np.log1p(-np.minimum(brackets.complement, 0.75)), np.log(brackets.survival)
+        )
+
+
+def power_of_survival(log_b: Any, exponent: float) -> Any:
+    """B^n with B^0 = 1 also where B is 0."""
+    return np.ones_like(log_b) if exponent == 0 else np.exp(exponent * log_b)
+
+
+def graded_nodes(left: float, right: float, breaks: Sequence[float], panel: float = 0.5) -> tuple[Array, Array]:
+    """Gauss-Legendre nodes on [left, right] with normal weights, panels shrinking towards each break by halves.
+
+    A kernel that vanishes at its kink needs nodes at every scale there.
+    """
+    base, base_weights = gauss_legendre(16)
+    marks = sorted({b for b in breaks if left < b < right})
+    ends = [left, *marks, right]
+    edges: list[float] = []
+    for a, b in zip(ends[:-1], ends[1:], strict=True):
+        edges += _graded(a, b, a in marks, b in marks, panel)
+    lows, highs = np.array(edges[::2]), np.array(edges[1::2])
+    nodes = (lows[:, None] + (highs - lows)[:, None] * base).ravel()
+    weights = ((highs - lows)[:, None] * base_weights).ravel() * _NORM * np.exp(-0.5 * nodes * nodes)
+    order = np.argsort(nodes)
+    return nodes[order], weights[order]
+
+
+def _graded(a: float, b: float, at_a: bool, at_b: bool, panel: float) -> list[float]:
+    """Panel ends (low, high, low, high, ...) of one interval."""
+    if at_a and at_b:
+        middle = (a + b) / 2
+        return [*_graded(a, middle, True, False, panel), *_graded(middle, b, False, True, panel)]
+    edges: list[float] = []
+    if at_a or at_b:
+        width = min(b - a, 2 * panel)
+        sizes = [width * 2.0**-k for k in range(61)]
+        for big, small in zip(sizes[:-1], sizes[1:], strict=True):
+            edges += [a + small, a + big] if at_a else [b - big, b - small]
+        a, b = (a + width, b) if at_a else (a, b - width)
+    count = int(np.ceil((b - a) / panel)) if b > a else 0
+    for i in range(count):
+        edges += [a + (b - a) * i / count, a + (b - a) * (i + 1) / count]
+    return edges
+
+
+def even_grid(low: float, high: float, step: float) -> Array:
+    """Multiples of a step that cover an interval."""
+    return np.asarray(np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step, dtype=float)
+
+
+def landmark_grid(tokens: Sequence[Token], low: float, high: float) -> Array:
+    """Where to look for the window in u: unit steps, or half the spacing of the landmarks where that is wider.
+
+    Between landmarks the brackets are Gaussian averages, smooth on that scale.
+    """
+    marks = [t.landmarks() for t in tokens if isinstance(t, DenseToken)]
+    lower = np.arange(low, min((m.min() for m in marks), default=high), 1.0)
+    everything = np.unique(np.concatenate([lower, *marks, [high]]))
+    kept = [low]
+    for mark in everything[everything > low]:
+        if mark - kept[-1] >= 1:
+            kept.append(float(mark))
+    grid = np.array([*kept, high + 1])
+    return np.sort(np.concatenate([grid, (grid[:-1] + grid[1:]) / 2]))
+
+
+def find_window(integrand: Callable[[Array], list[Any]], grid: Array) -> tuple[float, float]:
+    """Where any of the integrands exceeds 1e-22 of its own maximum, one coarse step wider."""
+    alive = np.zeros(grid.size, dtype=bool)
+    for values in integrand(grid):
+        size = np.abs(np.broadcast_to(values, np.broadcast_shapes(np.shape(values), grid.shape)))
+        size = np.where(np.isfinite(size), size, 0.0)
+        top = size.max(axis=-1, keepdims=True)
+        here = (size > 1e-22 * top).reshape(-1, grid.size)
+        alive |= here.any(axis=0)
+    if not alive.any():
+        return float(grid[0]), float(grid[-1])
+    first, last = int(np.argmax(alive)), int(grid.size - 1 - np.argmax(alive[::-1]))
+    return float(grid[max(first - 1, 0)]), float(grid[min(last + 1, grid.size - 1)])

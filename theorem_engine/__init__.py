@@ -35,11 +35,12 @@ if (_ROOT / "pyproject.toml").is_file() and not any(getattr(f, "__name__", "") =
 
 #: Public names and where they live; a module is imported when one of its names is first used.
 _PUBLIC = {
+    "theorem_engine.checking": ("Verdict", "check"),
     "theorem_engine.citing": ("cite",),
     "theorem_engine.lookup": ("entries", "entry", "find"),
     "theorem_engine.explaining": ("explain",),
     "theorem_engine.drawing": ("figure", "figures"),
-    "theorem_engine.sweeping": ("grid", "sweep"),
+    "theorem_engine.sweeping": ("batch", "grid", "sweep"),
     "theorem_engine.predicting": ("Prediction", "predict"),
 }
 #: Words for authors of entries.
@@ -49,7 +50,7 @@ _AUTHOR = {
         "NONNEGATIVE", "POSITIVE", "REAL", "Choice", "ComplexPlane", "Expression", "Integers", "Interval", "Lengths",
     ),
     "theorem_engine.declaration": (
-        "EXACT", "Holds", "OneOf", "OnlyWith", "Output", "PositiveSemidefinite", "Source", "Warn", "corollary",
+        "EXACT", "Doubt", "Holds", "OneOf", "OnlyWith", "Output", "PositiveSemidefinite", "Source", "Warn", "corollary",
         "definition", "lemma", "limit", "proposition", "remark", "result", "theorem",
     ),
     "theorem_engine.activation": ("Activation", "ElementWise", "Normalised"),
@@ -57,6 +58,7 @@ _AUTHOR = {
     "theorem_engine.operators": (
         "BatchSum", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean", "MarchenkoPastur", "Minimum", "RandomRecurrence", "TokenSum", "Recurrence", "Root", "SpectralMean", "TokenMean", "Tokens", "Trajectory",
     ),
+    "theorem_engine.operators.channel": ("ChannelMean", "ProximalPoint", "TokenFront", "TokenLogSum", "TokenSort"),
     "theorem_engine.functions": ("OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf", "positive_part", "softplus"),
     "theorem_engine.drawing": ("Figure", "declare_figure"),
 }  # fmt: skip

@@ -133,6 +133,15 @@ class Warn:
     only: tuple[str, Any] | None = None
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """An output that, above a level, tells that the statement is only an approximation at this point."""
+
+    output: str
+    above: float
+    message: str
+
+
 @dataclass(frozen=True, eq=False)
 class Entry:
     """A statement of the registry; ``statement(options)`` writes its equations."""
@@ -155,6 +164,10 @@ class Entry:
     #: OneOf and OnlyWith rules about which letters are given together.
     given_rules: tuple[Any, ...] = ()
     warns: tuple[Warn, ...] = ()
+    #: Outputs that tell where the statement is only approximate; the prediction then says so.
+    doubts: tuple[Doubt, ...] = ()
+    #: What the error of a double-precision prediction is: "estimated", or "statistical" for means over samples.
+    error_kind: str = "estimated"
     checks: tuple[Any, ...] = ()
     marks: str = "D"
     notes: tuple[str, ...] = ()
@@ -201,7 +214,8 @@ class Entry:
 
         Of alternatives one of which is needed, the first is shown.
         """
-        shown = {name for rule in self.given_rules if isinstance(rule, OneOf) and rule.required for name in rule.groups[0]}
+        needed = [rule for rule in self.given_rules if isinstance(rule, OneOf) and rule.required]
+        shown = {name for rule in needed for name in rule.groups[0]}
         options = {
             x.name: getattr(x.domain, "names", (None,))[0] if x.is_required or x.name in shown else x.default
             for x in self.options

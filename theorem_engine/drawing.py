@@ -23,6 +23,7 @@ class Figure:
     caption: str
     compute: Callable[..., Any]
     marks: str = ""
+    size: tuple[float, float] = (9, 5)
     _draw: Callable[[Any, Any], None] | None = field(default=None, repr=False)
 
     def drawing(self, function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
@@ -60,7 +61,7 @@ class Drawn:
             from matplotlib.figure import Figure as Canvas
         except ImportError:
             raise NotAvailable("plots need matplotlib: pip install 'theorem-engine[plot]'") from None
-        canvas = Canvas(figsize=(9, 5), layout="constrained")
+        canvas = Canvas(figsize=self.figure.size, layout="constrained")
         if self.figure._draw is None:
             raise NotAvailable(f"{self.figure.id} has data but no drawing")
         self.figure._draw(self.data, canvas)
@@ -84,6 +85,7 @@ def declare_figure(
     title: str,
     source: Source | None = None,
     marks: str = "",
+    size: tuple[float, float] = (9, 5),
 ) -> Callable[[Callable[..., Any]], Figure]:
     """Declare a figure; the decorated function computes its data, its docstring is the caption."""
 
@@ -91,7 +93,7 @@ def declare_figure(
         if id in _figures:
             raise DuplicateEntry(f"figure {id!r} is declared twice: in {_figures[id].compute.__module__} and in "
                                  f"{compute.__module__}")  # fmt: skip
-        _figures[id] = Figure(id, title, source, compute.__doc__ or "", compute, marks)
+        _figures[id] = Figure(id, title, source, compute.__doc__ or "", compute, marks, size)
         return _figures[id]
 
     return decorate

@@ -108,12 +108,16 @@ def _refuse_bad(f: Any, x: Any) -> None:
                     growth = mp.inf
                 # f^2 against the normal density: at equal rates the second moment is infinite
                 if not growth < mp.mpf("0.98"):
-                    raise OutOfDomain(f"nonlinearity {f}: its second moment diverges (it grows like exp(xi^2/4) or faster)")
+                    raise OutOfDomain(
+                        f"nonlinearity {f}: its second moment diverges (it grows like exp(xi^2/4) or faster)"
+                    )
 
 
 def _poles(f: Any, x: Any) -> str:
+    from sympy.calculus.singularities import singularities
+
     try:
-        found = sympy.calculus.singularities.singularities(f, x, sympy.S.Reals)
+        found = singularities(f, x, sympy.S.Reals)
     except NotImplementedError:
         return ""
     if found is sympy.S.EmptySet or found.is_empty:

@@ -51,6 +51,8 @@ class Solve:
     residual: Plan
     is_linear: bool
     along: int | None = None
+    #: As in ``Unknown``; the residual has a Jacobian for Newton's method only.
+    method: str = "newton"
 
 
 Step = Evaluate | Operate | Solve
@@ -193,7 +195,11 @@ def _group(members: list[Any], equations: Mapping[Any, Any], owner: str) -> _Nod
     from theorem_engine.statement import Total
 
     sides = {f"f{i}": strip(equations[s]) for i, s in enumerate(unknowns)}
-    jacobian = {f"j{i}_{k}": Total(sides[f"f{i}"], x) for i in range(len(unknowns)) for k, x in enumerate(unknowns)}
+    methods = {"newton"} if linear else {equations[s].method for s in unknowns}
+    if len(methods) > 1:
+        raise UnsolvableCycle(f"{owner}: one group, but its unknowns name the methods {', '.join(sorted(methods))}")
+    places = range(len(unknowns)) if methods == {"newton"} else ()
+    jacobian = {f"j{i}_{k}": Total(sides[f"f{i}"], x) for i in places for k, x in enumerate(unknowns)}
     statement = make_statement(f"{owner}:group", (), {**inner, **sides, **jacobian})
     targets = statement.targets()
     if linear and any(statement.equations[t].free_symbols & set(unknowns) for t in targets[len(unknowns) :]):
@@ -213,7 +219,7 @@ def _group(members: list[Any], equations: Mapping[Any, Any], owner: str) -> _Nod
     positive = tuple(not linear and equations[s].positive for s in unknowns)
     eased = next((equations[s].along for s in unknowns if not linear and equations[s].along in outside), None)
     along = None if eased is None else outside.index(eased)
-    solve = Solve(tuple(unknowns), positive, starts, tuple(outside), residual, linear, along)
+    solve = Solve(tuple(unknowns), positive, starts, tuple(outside), residual, linear, along, methods.pop())
     # quantities inside the cycle are recomputed at the solution, for whoever else uses them
     node = _Node(tuple(unknowns), set(outside) | {s for b in starts for s in b}, solve=solve)
     node.equation = tuple(inner.items())

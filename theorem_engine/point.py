@@ -234,8 +234,9 @@ def _semidefinite(requirement: Any, present: tuple[Letter, ...]) -> Callable[...
     fixed = {s for entry in requirement.matrix.diagonal() for s in entry.free_symbols}
 
     def test(*values: Any) -> Failure | None:
-        lowest = float(np.linalg.eigvalsh(np.array(function(*values), dtype=float).reshape(size, size))[0])
-        if lowest >= -requirement.slack:
+        eigenvalues = np.linalg.eigvalsh(np.array(function(*values), dtype=float).reshape(size, size))
+        lowest = float(eigenvalues[0])
+        if lowest >= -requirement.slack * max(1.0, float(eigenvalues[-1])):
             return None
         return Failure(f"{requirement.meaning} is not positive semidefinite (lowest eigenvalue {lowest:.3g})", letters,
                        movable=letters - fixed)  # fmt: skip
@@ -256,6 +257,7 @@ def _relation(requirement: Any, present: tuple[Letter, ...]) -> Callable[..., Fa
             holds = bool(function(*values)[0])
         if holds:
             return None
-        return Failure(f"{requirement.meaning} ({requirement.relation}) does not hold", letters, requirement.relation, letters)
+        reason = f"{requirement.meaning} ({requirement.relation}) does not hold"
+        return Failure(reason, letters, requirement.relation, letters)
 
     return test

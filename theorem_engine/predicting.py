@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,7 +13,7 @@ from typing import Any
 from theorem_engine.backends import get_backend
 from theorem_engine.catalogue import find_entry
 from theorem_engine.declaration import Entry
-from theorem_engine.errors import BadRequest, NotAvailable, NotConverged
+from theorem_engine.errors import BadRequest, NotAvailable, NotConverged, ValidityWarning
 from theorem_engine.letters import ABSENT
 from theorem_engine.plan import Plan, make_plan
 from theorem_engine.point import Point, read_point
@@ -100,10 +101,20 @@ def predict(id: str, *, digits: int | None = None, certified: bool = False, **pa
         outputs, error, method = _in_float64(entry, point)
     else:
         outputs, error, method = _in_digits(entry, point, digits)
+    kind = "estimated" if digits is not None else _kind_of_error(entry, outputs)
     return Prediction(
-        outputs[entry.main_output], outputs, "estimated", digits, method, entry, named_point(entry, point),
+        outputs[entry.main_output], outputs, kind, digits, method, entry, named_point(entry, point),
         time.perf_counter() - begin, error,
     )  # fmt: skip
+
+
+def _kind_of_error(entry: Entry, outputs: Mapping[str, Any]) -> str:
+    """The entry's kind of error, or "approximate" where an output says so; the user is then warned."""
+    doubts = [doubt for doubt in entry.doubts if outputs[doubt.output] > doubt.above]
+    for doubt in doubts:
+        found = f"{doubt.output} = {outputs[doubt.output]:.3g}"
+        warnings.warn(ValidityWarning(f"{entry.id}: {doubt.message} ({found})"), stacklevel=3)
+    return "approximate" if doubts else entry.error_kind
 
 
 def check_digits(digits: Any) -> None:

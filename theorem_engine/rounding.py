@@ -18,15 +18,41 @@ def float64_errors(entry: Entry, point: Point) -> dict[Any, float]:
     from theorem_engine.predicting import compiled, plan_of
 
     statement, _ = plan_of(entry, point.options)
+    if entry.error_kind == "statistical":
+        return _statistical_errors(entry, point)
     number = get_backend("rounded").number
     with np.errstate(all="ignore"):
         results = compiled(entry, point.options, "rounded")(*[number(v) for v in point.values])
     # a branch chosen last comes wrapped in an array without dimensions
     plain = [value.item() if isinstance(value, np.ndarray) and value.size == 1 else value for value in results]
     return {
-        symbol: getattr(value, "error", None) if hasattr(value, "error") else _rounding_of(value)
+        symbol: float(value.error) if hasattr(value, "error") else _rounding_of(value)
         for symbol, value in zip(statement.targets(), plain, strict=True)
     }
+
+
+def _statistical_errors(entry: Entry, point: Point) -> dict[Any, float]:
+    """Standard errors: the whole evaluation on each set of random numbers alone, and the spread of the results."""
+    import numpy as np
+
+    from theorem_engine.errors import NotConverged
+    from theorem_engine.predicting import evaluate_float64, plan_of
+    from theorem_engine.replicates import COUNT, only
+
+    number = get_backend("float64").number
+    values = [number(v) for v in point.values]
+    runs = []
+    for index in range(COUNT):
+        with only(index):
+            try:
+                runs.append([float(v) for v in evaluate_float64(entry, point.options, values).values()])
+            except NotConverged:
+                continue
+    targets = plan_of(entry, point.options)[0].targets()
+    if len(runs) <= COUNT // 2:
+        return dict.fromkeys(targets, float("inf"))
+    spread = np.std(np.array(runs), axis=0, ddof=1) / np.sqrt(COUNT)
+    return {symbol: float(s) for symbol, s in zip(targets, spread, strict=True)}
 
 
 def _rounding_of(constant: Any) -> float:

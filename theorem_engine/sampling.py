@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from theorem_engine.activation import Activation
 from theorem_engine.backends import get_backend
 from theorem_engine.declaration import Entry, OneOf, OnlyWith
 from theorem_engine.domains import Choice, ComplexPlane, Expression, Integers, Interval, Lengths
@@ -75,7 +76,7 @@ def _is_ruled(entry: Entry, letter: Letter) -> bool:
 
 def _draw(letter: Letter, rng: Generator) -> Any:
     domain = letter.domain
-    if isinstance(domain, (Choice, Expression)):
+    if isinstance(domain, (Activation, Choice, Expression)):
         names = letter.typical or domain.names
         return names[int(rng.integers(len(names)))]
     if isinstance(domain, Integers):
@@ -105,7 +106,8 @@ def _feasible(entry: Entry, point: dict[str, Any], fixed: set[str]) -> dict[str,
             try:
                 read_point(entry, point)
             except Infeasible:
-                values = {x: x.domain.read(point.get(x.name, x.default)) for x in _numbers(entry, point)}
+                given = {x: point[x.name] if x.name in point else x.default for x in _numbers(entry, point)}
+                values = {x: x.domain.read(v) for x, v in given.items()}
                 number = get_backend("float64").number
                 failures = failed_requirements(entry, {x: number(v) for x, v in values.items()})
                 moved = {s.name for f in failures if f.relation is None for s in f.movable} & set(point) - fixed

@@ -53,12 +53,17 @@ class Unknown:
     ``positive`` makes the solver work with the logarithm. ``along`` names a letter outside the group
     that eases the equations as it grows: where Newton's method fails, larger values of it are solved
     first and the solution is followed back.
+
+    ``method`` says how the group is solved: "newton" with the symbolic Jacobian; "anderson", accelerated iteration,
+    where an operator has no derivative; "iteration", the map itself again and again, where the branch that this
+    leads to from the start is what the statement means. A group is solved by one method.
     """
 
     equation: Any
     start: Any
     positive: bool = False
     along: Any = None
+    method: str = "newton"
 
     def starts(self) -> tuple[Any, ...]:
         """All starting values, at least one."""

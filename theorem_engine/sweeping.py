@@ -70,6 +70,26 @@ def grid(low: Any, high: Any, count: int, log: bool = False) -> Grid:
     return Grid(tuple(a_exact + i * step for i in range(count)))
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Points that go together: one dimension, several letters, a value of each per row."""
+
+    dimension: str
+    rows: tuple[Mapping[str, Any], ...]
+
+
+def batch(dimension: str, **columns: Any) -> Batch:
+    """Points along one named dimension, given by equally long columns.
+
+    >>> len(batch("run", kappa=[0.1, 0.2], nu=[0.3, 0.4]).rows)
+    2
+    """
+    listed = {name: list(values) for name, values in columns.items()}
+    if not listed or len({len(values) for values in listed.values()}) != 1:
+        raise BadRequest(f"batch {dimension!r}: all columns must have the same length")
+    return Batch(dimension, tuple(dict(zip(listed, row, strict=True)) for row in zip(*listed.values(), strict=True)))
+
+
 def sweep(
     id: str,
     *,
@@ -78,11 +98,13 @@ def sweep(
     progress: bool | None = None,
     errors: str = "raise",
     executor: Executor | None = None,
+    along: Batch | None = None,
     **parameters: Any,
 ) -> Any:
     """An entry over the product of all parameters given as a grid, a sequence or a one-dimensional array.
 
     Returns an ``xarray.Dataset`` with one dimension per swept parameter and one variable per output.
+    ``along`` is a batch of points that vary together, as one more dimension.
     Entries that evaluate arrays run in one call; the others are spread over ``jobs`` worker processes.
     ``errors="mask"`` puts NaN where the point is infeasible or a method fails, and says why in ``status``.
     """
@@ -94,9 +116,12 @@ def sweep(
     check_digits(digits)
     if errors not in ("raise", "mask"):
         raise BadRequest(f"errors={errors!r} is neither 'raise' nor 'mask'")
-    check_names(entry, parameters)
+    together = {} if along is None or not along.rows else along.rows[0]
+    check_names(entry, {**parameters, **together})
     axes, fixed = _split(entry, parameters)
-    points = [dict(zip(axes, combination, strict=True)) for combination in itertools.product(*axes.values())]
+    if along is not None:
+        axes[along.dimension] = list(along.rows)
+    points = [_merged(axes, combination) for combination in itertools.product(*axes.values())]
     if len(points) > MAX_POINTS:
         raise BadRequest(f"{entry.id}: {len(points)} points are more than the limit of {MAX_POINTS}")
     remember(entry)
@@ -107,7 +132,7 @@ def sweep(
     else:
         chosen = executor or default_executor(jobs, len(points), f"{entry.id}", progress)
         rows.evaluate_apart(points, chosen)
-    return xarray.Dataset(*_variables(rows, axes), attrs=_provenance(entry, fixed, digits))
+    return xarray.Dataset(*_variables(rows, axes, along), attrs=_provenance(entry, fixed, digits))
 
 
 def _split(entry: Entry, parameters: Mapping[str, Any]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
@@ -124,6 +149,13 @@ def _split(entry: Entry, parameters: Mapping[str, Any]) -> tuple[dict[str, list[
         else:
             fixed[name] = value
     return axes, fixed
+
+
+def _merged(axes: Mapping[str, Any], combination: Sequence[Any]) -> dict[str, Any]:
+    point: dict[str, Any] = {}
+    for name, value in zip(axes, combination, strict=True):
+        point.update(value if isinstance(value, Mapping) else {name: value})
+    return point
 
 
 def _is_vectorised(entry: Entry, read: Sequence[tuple[int, Point]]) -> bool:
@@ -185,9 +217,10 @@ class _Rows:
                 self._one_by_one(members, options)
                 continue
             statement, _ = plan_of(self.entry, options)
-            flat = {s: np.broadcast_to(r, (len(members),)) for s, r in results.items()}
+            # arrays of one dimension more are logs: a column for each point
+            flat = {s: r if np.ndim(r) > 1 else np.broadcast_to(r, (len(members),)) for s, r in results.items()}
             for row, (index, point) in enumerate(members):
-                cell = {s: r[row].item() for s, r in flat.items()}
+                cell = {s: _item(r[row]) for s, r in flat.items()}
                 self._keep(index, point, statement, cell)
 
     def _one_by_one(self, members: Sequence[tuple[int, Point]], options: Any) -> None:
@@ -239,7 +272,7 @@ def evaluate_point(job: tuple[str, Mapping[str, Any], int | None, bool]) -> tupl
 
 
 def _item(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
+    return value.item() if getattr(value, "ndim", 1) == 0 else value
 
 
 def _describe(entry: Entry, point: Point) -> str:
@@ -248,7 +281,9 @@ def _describe(entry: Entry, point: Point) -> str:
     return ", ".join(f"{k}={to_text(v)}" for k, v in named_point(entry, point).items())
 
 
-def _variables(rows: _Rows, axes: Mapping[str, list[Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _variables(
+    rows: _Rows, axes: Mapping[str, list[Any]], along: Batch | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     import numpy as np
 
     shape = tuple(len(values) for values in axes.values())
@@ -257,7 +292,11 @@ def _variables(rows: _Rows, axes: Mapping[str, list[Any]]) -> tuple[dict[str, An
     variables: dict[str, Any] = {}
     for name, meaning in rows.entry.outputs.items():
         cells = [rows.outputs.get(i, {}).get(name) for i in range(count)]
-        if all(_is_number(c) for c in cells if c is not None):
+        if meaning.optional and all(c is None for c in cells):
+            continue
+        if any(isinstance(c, Mapping) and all(np.ndim(v) == 1 for v in c.values()) for c in cells):
+            variables.update(_logs(name, cells, dims, shape))
+        elif all(_is_number(c) for c in cells if c is not None):
             values = np.array([np.nan if c is None else float(c) for c in cells]).reshape(shape)
             variables[name] = (dims, values, {"description": meaning.meaning})
             if rows.digits is not None:
@@ -271,7 +310,12 @@ def _variables(rows: _Rows, axes: Mapping[str, list[Any]]) -> tuple[dict[str, An
             variables.update(_parts(name, meaning.meaning, cells, dims, shape))
     if rows.status:
         variables["status"] = (dims, np.array([rows.status.get(i, "") for i in range(count)]).reshape(shape))
-    coordinates = {}
+    coordinates: dict[str, Any] = {}
+    if along is not None:
+        coordinates[along.dimension] = (along.dimension, np.arange(len(along.rows)))
+        for letter in along.rows[0]:
+            values = [row[letter] for row in along.rows]
+            coordinates[f"start_{letter}"] = (along.dimension, _coordinate(values))
     for letter in rows.entry.given:
         if letter.name in axes:
             coordinates[letter.name] = (letter.name, _coordinate(axes[letter.name]), {"description": letter.meaning})
@@ -293,6 +337,23 @@ def _parts(name: str, meaning: str, cells: list[Any], dims: Any, shape: Any) -> 
         if row is not None:
             table[i, : len(row)] = [float(x) for x in row]
     return {name: ((*dims, f"{name}_part"), table.reshape(*shape, length), {"description": meaning})}
+
+
+def _logs(name: str, cells: list[Any], dims: Any, shape: Any) -> dict[str, Any]:
+    """Columns of a trajectory: one more dimension, the log; all points must have been logged at the same moments."""
+    import numpy as np
+
+    first = next(c for c in cells if c is not None)
+    clock, *columns = first
+    length = len(first[clock])
+    variables = {f"{name}_{clock}": (f"{name}_{clock}", np.asarray(first[clock], dtype=float))}
+    for column in columns:
+        table = np.full((len(cells), length), np.nan)
+        for i, cell in enumerate(cells):
+            if cell is not None:
+                table[i, : len(cell[column])] = cell[column]
+        variables[f"{name}_{column}"] = ((*dims, f"{name}_{clock}"), table.reshape(*shape, length))
+    return variables
 
 
 def _coordinate(values: Sequence[Any]) -> Any:

@@ -38,7 +38,12 @@ MAX_ROWS = 20_000
 #: A rest above this, in units of the identity part, is worth a warning.
 LARGE_REST = 0.25
 _PLACE = re.compile(r"(?P<path>.+?)(?:#(?P<layer>[0-9]{1,4})(?:\.(?P<head>[0-9]{1,4}))?)?")
-_KINDS = {"F64": np.dtype("<f8"), "F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
+_KINDS: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+    "BF16": np.dtype("<u2"),
+}
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,7 @@ def _finite(array: Any, name: str, dimensions: int) -> Array:
 
 def _read_npz(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise Rejected(f"is no readable .npz file ({str(error)[:120]})") from None
@@ -218,7 +223,9 @@ def _place(name: str, claim: Any, room: int) -> tuple[int, int, str, tuple[int, 
     if len(numbers) < 2 or any(type(x) is not int or x < 0 for x in numbers) or len(offsets) != 2:
         raise Rejected(f"is no safetensors file: shape or offsets of {name[:60]} are not whole numbers")
     start, stop = offsets
-    wide = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2}.get(kind, 1)
+    wide = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2}.get(
+        kind, 1
+    )
     if not start <= stop <= room or stop - start != math.prod(shape) * wide:
         raise Rejected(f"is no safetensors file: {name[:60]} does not fit its place")
     return start, stop, str(kind), tuple(shape)

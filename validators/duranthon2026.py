@@ -227,3 +227,59 @@ def best_attention(point, rng, count, trials=25):
     test = list(_sequences(point, rng, count, 2))
     answers = np.concatenate([_labels(point, rng, *batch) for batch in test])
     return {"risk": (answers - best[3] * feature(test, best[1], best[2])) ** 2}
+
+
+def attention_excess(point, rng, count):
+    """Squared error minus that of the Bayes estimator on the same sequences, and the distance of the weights."""
+    key, value = float(point["m_kk"]), float(point["m_vv"])
+    excesses, distances = [], []
+    for tokens, hidden in _sequences(point, rng, count, 2):
+        scores, values = tokens[:, :, 0], tokens[:, :, 1]
+        weights = value * attention_weights(point["activation"], key * scores, float(point.get("shift", 0.0)))
+        posterior = _posterior(point, scores)
+        label = values[np.arange(len(hidden)), hidden]
+        best = (label - np.sum(posterior * values, axis=1)) ** 2
+        excesses.append((label - np.sum(weights * values, axis=1)) ** 2 - best)
+        distances.append(np.sum((weights - posterior) ** 2, axis=1))
+    return {"excess": np.concatenate(excesses), "distance": np.concatenate(distances)}
+
+
+def bayes_information(point, rng, count, largest=200.0):
+    """Twice the information the scores of a strongly spiked sequence carry about the hidden position.
+
+    At nu = ``largest`` the posterior entropy is far below any sampling error for lengths up to a
+    thousand, so the information is the entropy of the position.
+    """
+    values = []
+    for tokens, hidden in _sequences({**point, "nu": largest, "task": "spiked"}, rng, count, 1):
+        posterior = _posterior({"nu": largest, "task": "spiked"}, tokens[:, :, 0])
+        own = posterior[np.arange(len(hidden)), hidden]
+        values.append(2 * np.log(np.maximum(own, 1e-300) * posterior.shape[1]))
+    return {"integral": np.concatenate(values), "two_log_L": np.concatenate(values)}
+
+
+def descent(point, rng, count, step=0.01):
+    """Overlaps after gradient descent on fresh samples, and the squared errors at its end.
+
+    Softmax only; each step uses ``count`` new sequences, so the overlaps carry a sampling error of the
+    order of sqrt(step * time / count).
+    """
+    if point["activation"] != "softmax":
+        raise ValueError("descent is sampled for softmax attention")
+    key, value = make_vectors(point)
+    for _ in range(round(float(point["time"]) / step)):
+        for tokens, hidden in _sequences(point, rng, count):
+            weights = softmax(tokens @ key, axis=1)
+            answer = np.sum(weights * (tokens @ value), axis=1)
+            residual = answer - tokens[np.arange(len(hidden)), hidden, 1]
+            fields = tokens @ value - answer[:, None]
+            share = step * len(hidden) / count
+            slope_value = 2 * np.einsum("n,nl,nld->d", residual, weights, tokens) / len(hidden)
+            slope_key = 2 * np.einsum("n,nl,nl,nld->d", residual, weights, fields, tokens) / len(hidden)
+            key, value = key - share * slope_key, value - share * slope_value
+    ends = [key[0], key[1], value[0], value[1], key @ key, value @ value, key @ value]
+    losses = []
+    for tokens, hidden in _sequences(point, rng, count):
+        answer = np.sum(softmax(tokens @ key, axis=1) * (tokens @ value), axis=1)
+        losses.append((_labels(point, rng, tokens, hidden) - answer) ** 2)
+    return {**{name: np.array([end]) for name, end in zip(ORDER, ends, strict=True)}, "risk": np.concatenate(losses)}

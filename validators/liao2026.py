@@ -221,7 +221,7 @@ def softmax_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
 
 
 def surrogate_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
-    """The error with K replaced by a1 (X^T (I + w_K w_Q^T) X/p - I) + d I + b W, W symmetric Gaussian of variance 1/p."""
+    """The error with K replaced by a1 (X^T (I + w_K w_Q^T) X/p - I) + d I + b W, W symmetric Gaussian, variance 1/p."""
     p, n = sizes(point)
     mu, key, query = make_vectors(point, p)
     slope = float(point["a1"])
@@ -276,7 +276,9 @@ def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
 
     def one() -> dict[str, float]:
         tokens = rng.standard_normal((p, n))
-        attention = make_attention(make_logits(tokens, np.zeros(p), np.zeros(p)), f, p, float(point.get("diagonal", 0.0)))
+        attention = make_attention(
+            make_logits(tokens, np.zeros(p), np.zeros(p)), f, p, float(point.get("diagonal", 0.0))
+        )
         spectrum = tokens.T @ tokens / p
         moved = attention @ spectrum
         resolvent = np.linalg.inv(p / n * moved @ attention.T + gamma * np.eye(n))

@@ -1,24 +1,18 @@
 """The Bayes risk, why softmax attains it, and the sum rule it obeys."""
 
-from sympy import Piecewise, log, sqrt
+from sympy import sqrt
 
-from theorem_engine import LengthMean, Output, Source, proposition, remark
+from theorem_engine import Output, Source, proposition
 from theorem_engine.registry.duranthon2026.notation import (
     IS_ARGMAX,
     MODEL,
     RISK,
     L,
-    N,
-    Q,
-    S,
-    U,
     delta,
     nu,
-    p,
     task,
-    x,
 )
-from theorem_engine.registry.duranthon2026.weights import bayes_risk, posterior_tokens
+from theorem_engine.registry.duranthon2026.weights import bayes_risk
 from theorem_engine.validators.duranthon2026 import bayes_estimator
 
 
@@ -81,5 +75,5 @@ def softmax_optimality(task, nu, L, delta, *, bayes, manifold, is_argmax):
     if is_argmax:
         return {"risk": best, "bayes": best, "temperature": nu}
     slope = sqrt(nu) if task == "spiked" else nu
-    here = manifold(nu, L, slope, 1, delta=delta, task=task, activation="softmax")
+    here = manifold(nu=nu, L=L, m_kk=slope, m_vv=1, delta=delta, task=task, activation="softmax")
     return {"risk": here, "bayes": best, "temperature": slope}

@@ -42,7 +42,7 @@ MINIMISER = {
     notes=(
         "Spiked, nu -> oo: the risk is E[L]/nu to first order. Neither L/(L-1)/nu nor (L-1)/nu, which circulate, is "
         "right: the first is the constant of 1/risk, the second belongs to the centred weights 1/L + chi - mean chi.",
-        "Max, nu -> oo: the risk tends to 1 - (1 + M_L^2)/L with M_L the mean maximum of L normals; it does not vanish.",
+        "Max, nu -> oo: the risk tends to 1 - (1 + M_L^2)/L with M_L the mean maximum of L normals: no decay.",
         "nu fixed, L -> oo: L (1 - risk) tends to 1 + nu (spiked) and 1 + nu^2 (max), the first terms of exp(c_nu^2).",
         "Small nu: 1 - 1/L - nu (L-1)^2/L^3 in the spiked task, with nu^2 for nu in the max task.",
     ),

@@ -1,8 +1,8 @@
 """Risk on the invariant manifold, where k sees only k* and v only v*, and the excess over Bayes."""
 
-from sympy import Eq, sqrt
+from sympy import Eq
 
-from theorem_engine import ABSENT, NONNEGATIVE, Holds, Output, Source, remark, result
+from theorem_engine import ABSENT, NONNEGATIVE, Holds, Output, Source, result
 from theorem_engine.registry.duranthon2026.notation import (
     IS_ARGMAX,
     MODEL,
@@ -16,16 +16,11 @@ from theorem_engine.registry.duranthon2026.notation import (
     m_kk,
     m_vv,
     nu,
-    p,
     shift,
-    sigma,
     task,
     var,
-    x,
 )
-from theorem_engine.registry.duranthon2026.notation import q_kk as full_q_kk
-from theorem_engine.registry.duranthon2026.notation import q_vv as full_q_vv
-from theorem_engine.registry.duranthon2026.weights import bayes_risk, moments
+from theorem_engine.registry.duranthon2026.weights import moments
 from theorem_engine.validators.duranthon2026 import attention_risk
 
 q_kk = var("q_kk", "q_{kk}", "squared norm k.k/D; m_kk^2 if left out", NONNEGATIVE, default=ABSENT, typical=(0, 6))

@@ -2,7 +2,7 @@
 
 from sympy import Eq, Integer, Piecewise, false, oo, sqrt, true
 
-from theorem_engine import ABSENT, REAL, LengthMean, Minimum, Normalised, Output, Source, proposition, result
+from theorem_engine import REAL, LengthMean, Minimum, Normalised, Output, Source, proposition
 from theorem_engine.errors import UnknownParameter
 from theorem_engine.registry.duranthon2026.closed_forms import MINIMISER
 from theorem_engine.registry.duranthon2026.notation import (
@@ -22,7 +22,6 @@ from theorem_engine.registry.duranthon2026.notation import (
     shift,
     sigma,
     task,
-    x,
 )
 from theorem_engine.registry.duranthon2026.weights import (
     Shifted,
@@ -75,7 +74,7 @@ def minimal_risk(
     refuse_infinite_spike(task, is_argmax)
     if shift is not None and activation != "erf":
         raise UnknownParameter("duranthon2026.minimal-risk: shift has no meaning here; it goes with activation 'erf'")
-    named = dict(task=task, is_argmax=is_argmax)
+    named = {"task": task, "is_argmax": is_argmax}
     slope = sqrt(nu) if task == "spiked" else nu
     if activation == "softmax":
         return _found(bayes(nu, L, delta, **named), slope, 1, attained=false if is_argmax else true)
@@ -106,7 +105,8 @@ def _centred(task, delta, is_argmax, has_one_token):
         b, c = sqrt(nu) * (1 - a), others + nu * (1 - a)
     else:
         b, c = hidden_score(is_argmax), others
-    return _found(delta**2 + (1 - a) - b**2 / c, b / c, 1)
+    slope = Piecewise((0, others <= 0), (b / c, True))
+    return _found(delta**2 + (1 - a) - b * slope, slope, 1)
 
 
 def _without_signal(task, activation, shift, delta):

@@ -163,7 +163,7 @@ def _normalised(task, chosen, is_argmax, m, rest):
         # the weights need not sum to one
         return Moments({S: known[S], Q: known[Q]}, 1 - S**2 / Q)
     # N - U^2 loses log10(1/Q) digits, 1 - S^2/Q loses log10(1/risk): each has its side
-    return Moments(known, Piecewise(((N - U**2) / Q, U < Rational(1, 2)), (1 - S**2 / Q, True)))
+    return Moments(known, Piecewise(((N - U**2) / Q, Rational(1, 2) > U), (1 - S**2 / Q, True)))
 
 
 def _element_wise(task, chosen, is_argmax, m, rest):

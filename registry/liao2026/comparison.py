@@ -18,10 +18,19 @@ from theorem_engine.registry.liao2026.notation import (
     var,
 )
 from theorem_engine.registry.liao2026.ridge import ridge_quantities
-from theorem_engine.registry.liao2026.setting import CORRECTION, LIMIT, MODEL, MOMENT_CASES, columns_over_rows, read_moments
+from theorem_engine.registry.liao2026.setting import (
+    CORRECTION,
+    LIMIT,
+    MODEL,
+    MOMENT_CASES,
+    columns_over_rows,
+    read_moments,
+)
 from theorem_engine.validators.liao2026 import attention_error, raw_ridge_error
 
-aligned = var("weights", "W", "aligned: w_K = w_Q = mu instead of infinite alignment", Choice(("aligned",)), default=ABSENT)
+aligned = var(
+    "weights", "W", "aligned: w_K = w_Q = mu instead of infinite alignment", Choice(("aligned",)), default=ABSENT
+)
 att = var("att", r"\mathcal E_0", "error of attention on pure noise")
 lin = var("lin", r"\mathcal E_{\mathrm{LR},0}", "error of ridge on pure noise")
 x = var("x", "x", "excess of attention over ridge on noise, relatively")
@@ -40,7 +49,7 @@ SCAN = (Rational(1, 10**4), Integer(10**6))
         "exists": "whether some signal strength reverses the order",
         "snr_low": Output("lower end of the window of |mu|^2; oo where there is none", NONNEGATIVE),
         "snr_high": Output("upper end of that window; 0 where there is none", NONNEGATIVE),
-        "best_ratio_snr": Output("signal that maximises ridge's error over attention's at infinite alignment", NONNEGATIVE),
+        "best_ratio_snr": Output("signal with the largest ratio of ridge to attention, fully aligned", NONNEGATIVE),
     },
     needs={
         "null": "liao2026.null-error", "ridge": "liao2026.ridge-error", "attention": "liao2026.interpolation-error",
@@ -54,8 +63,8 @@ SCAN = (Rational(1, 10**4), Integer(10**6))
     marks="AVN",
     notes=(
         "At infinite alignment attention's error is its null error over 1 + |mu|^2, and ridge's is its own times "
-        "1 + |mu|^2/(1 + (1 + |mu|^2) A)^2, largest at |mu|^2 = 1 + 1/A; so a window exists iff the null errors differ by "
-        "less than gamma^2/(4 Delta).",
+        "1 + |mu|^2/(1 + (1 + |mu|^2) A)^2, largest at |mu|^2 = 1 + 1/A; so a window exists iff the null errors differ "
+        "by less than gamma^2/(4 Delta).",
         "Where attention is the better one on pure noise the window is every |mu|^2 > 0 (at infinite alignment).",
         "At finite alignment the ends are sign changes of the difference of the two errors between 1e-4 and 1e6.",
         "Without linear part (a1 = 0) attention does not see the signal: it wins, if at all, from |mu|^2 = 0 on.",

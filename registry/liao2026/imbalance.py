@@ -48,7 +48,8 @@ D = var("D", "D", "determinant alpha delta + beta^2")
     notes=(
         "If neither the mean of the labels nor a2 vanishes, K has one more part of rank two, "
         "(a2/c)(gh 1h^T + 1h gh^T) with gh the normalised |z_i|^2 - p and 1h the normalised vector of ones.",
-        "Verified for cos at y = 1, c = gamma = 1: 0.625(7) at p = 400 and 0.654(7) at p = 800 against 0.637; balanced 0.779.",
+        "Verified for cos at y = 1, c = gamma = 1: 0.625(7) at p = 400 and 0.654(7) at p = 800, "
+        "against 0.637; balanced 0.779.",
     ),
 )
 def class_imbalance(

@@ -102,10 +102,11 @@ STIFF = Warn(
     checks=(attention_error, attention_error_as_defined),
     marks="DV",
     notes=(
-        "weights_file names a .npz or .safetensors with W_K and W_Q (rows are the heads' dimensions), and perhaps mu, the "
-        "direction of the signal, without which the weights count as orthogonal to it; or with a layer of GPT-2, "
+        "weights_file names a .npz or .safetensors with W_K and W_Q (rows are the heads' dimensions), and perhaps mu, "
+        "the direction of the signal, without which the weights count as orthogonal to it; or with a layer of GPT-2, "
         "h.<layer>.attn.c_attn.weight, chosen as file#layer or file#layer.head. W_K^T W_Q is taken as a multiple of "
-        "identity plus rank one (the multiple is absorbed by f); the point of the prediction says how large the rest is.",
+        "identity plus rank one (the multiple is absorbed by f); the point of the prediction says how large the "
+        "rest is.",
         "The paper states this through a 9 x 9 system; three scalars and a 2 x 2 correction carry the same content.",
         "Derivation: insert the equivalent of Q given X (noise-resolvent), whose weights are a rank-two change of a "
         "function of S, and apply Woodbury; the forms of S in the directions of y, mu and the weights are those of "
@@ -115,8 +116,9 @@ STIFF = Warn(
         "Invariant under (gamma, a1, nu, d) -> (t^2 gamma, t a1, t^2 nu, t d), (a1, d) -> (-a1, -d), "
         "(w_K, w_Q) -> (t w_K, w_Q/t) and mu -> -mu; not under exchange of w_K and w_Q.",
         "At finite size: the diagonal of K moves the error by order 1/sqrt(p) (0.017 rms at p of a few hundred, 0.002 "
-        "once `diagonal` is given; for clip at 5 it is 5/sqrt(p)). For w_K = w_Q = mu, tanh, p = 500, c = 0.25 the limit is "
-        "6 % high at |mu|^2 = 2 and useless from 4 on; with a2 != 0 the first correction is of order 1/sqrt(p) instead.",
+        "once `diagonal` is given; for clip at 5 it is 5/sqrt(p)). For w_K = w_Q = mu, tanh, p = 500, c = 0.25 the "
+        "limit is 6 % high at |mu|^2 = 2 and useless from 4 on; with a2 != 0 the first correction is of order "
+        "1/sqrt(p).",
     ),
 )
 def interpolation_error(

@@ -28,6 +28,7 @@ from theorem_engine.registry.liao2026.setting import (
     MOMENT_CASES,
     NO_SIGNAL,
     columns_over_rows,
+    is_parallel,
     read_moments,
     read_products,
 )
@@ -35,8 +36,8 @@ from theorem_engine.validators.liao2026 import error_identity, kernel_remainder
 
 #: w_K, w_Q parallel to mu (or zero): their images then lie in the span that the signal already has.
 DIRECTIONS = {
-    "is_key_parallel": Eq(mu_key**2, key_norm2 * snr),
-    "is_query_parallel": Eq(mu_query**2, query_norm2 * snr),
+    "is_key_parallel": is_parallel(mu_key, key_norm2),
+    "is_query_parallel": is_parallel(mu_query, query_norm2),
     "has_no_key": Eq(key_norm2, 0),
     "has_no_query": Eq(query_norm2, 0),
     "is_cancelled": Eq(mu_key * mu_query, -snr),
@@ -78,14 +79,16 @@ def error_identity_(c, p, n, gamma, nonlinearity, level, r, a1, second_moment):
     requires=(GRAM, CUBIC, VARIANCE),
     cases={**MOMENT_CASES, **NO_SIGNAL, **DIRECTIONS},
     assumes=MODEL[:2],
-    regime=limit(LIMIT, "the remainder's operator norm falls like 1/sqrt(p): tanh, p = n from 125 to 1000, from 0.23 to 0.08"),
+    regime=limit(
+        LIMIT, "the remainder's operator norm falls like 1/sqrt(p): tanh, p = n from 125 to 1000, from 0.23 to 0.08"
+    ),
     checks=(kernel_remainder,),
     marks="DVG",
     notes=(
         "K_X = K_N + (1/p) U Sigma V^T + R with U = [y, Z^T mu, X^T w_K], V = [y, Z^T mu, X^T w_Q], "
         "Sigma = a1 [[|mu|^2, 1, 0], [1, 0, 0], [0, 0, 1]].",
-        "Taylor in the shift of the logits, of order 1/sqrt(p): f' averages to a1, the rest of f' and the f'' terms have "
-        "operator norm of order 1/sqrt(p).",
+        "Taylor in the shift of the logits, of order 1/sqrt(p): f' averages to a1, the rest of f' and the f'' terms "
+        "have operator norm of order 1/sqrt(p).",
     ),
 )
 def kernel_linearization(

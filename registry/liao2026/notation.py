@@ -22,7 +22,6 @@ from theorem_engine import (
     PositiveSemidefinite,
     notation,
 )
-
 from theorem_engine.weights_file import WeightsFile
 
 var = notation("liao2026")
@@ -34,7 +33,9 @@ n = var("n", "n", "number of tokens", Integers(1), default=ABSENT, typical=(100,
 gamma = var("gamma", r"\gamma", "ridge penalty over n", POSITIVE, typical=(0.001, 100))
 
 NAMES = ("tanh", "clip", "cos", "sin", "exp-clip", "cubic-clip", "sign", "relu", "softmax", "linear")
-nonlinearity = var("nonlinearity", "f", "entry-wise nonlinearity, centred by its mean", Expression(NAMES), default=ABSENT)
+nonlinearity = var(
+    "nonlinearity", "f", "entry-wise nonlinearity, centred by its mean", Expression(NAMES), default=ABSENT
+)
 level = var("level", r"\ell", "level at which the nonlinearity is clipped", POSITIVE, default=ABSENT, typical=(1, 8))
 r = var("r", "r", "share of the linear part in the clipped cubic", Interval(0, 1), default=ABSENT, typical=(0, 1))
 a1 = var("a1", "a_1", "first Hermite coefficient E[xi f(xi)]", REAL, default=ABSENT, typical=(-1, 1))
@@ -56,7 +57,11 @@ weights = var(
 )  # fmt: skip
 
 weights_file = var(
-    "weights_file", r"\mathrm{file}", "file whose W_K^T W_Q is read as identity plus rank one", WeightsFile(), default=ABSENT
+    "weights_file",
+    r"\mathrm{file}",
+    "file whose W_K^T W_Q is read as identity plus rank one",
+    WeightsFile(),
+    default=ABSENT,
 )
 
 RATIO = (c, p, n)

@@ -91,7 +91,8 @@ def integrands(g, e, kap, eta):
         "The paper's own form need not be this one; the content is the same.",
         "Q is equivalent to alpha I in deterministic directions, and given X to (g + B^T phi(S) B)^(-1) with "
         "phi(s) = s/(1 + e s), B = kap (S - I + X^T w_K w_Q^T X/p) + b^2 beta.",
-        "Without nonlinear part (b = 0): g = gamma, e = 0, eta = eta0, no fixed point. With a1 = 0 and no diagonal: eta = 0.",
+        "Without nonlinear part (b = 0): g = gamma, e = 0, eta = eta0, no fixed point. With a1 = 0 and no "
+        "diagonal: eta = 0.",
         "g alpha plus the mean of s B^2/P is one.",
     ),
 )
@@ -158,7 +159,21 @@ def noise_resolvent(
     ),
 )
 def null_error(
-    c, p, n, gamma, nonlinearity, level, r, a1, second_moment, diagonal, *, resolvent, is_even, is_linear, has_no_diagonal
+    c,
+    p,
+    n,
+    gamma,
+    nonlinearity,
+    level,
+    r,
+    a1,
+    second_moment,
+    diagonal,
+    *,
+    resolvent,
+    is_even,
+    is_linear,
+    has_no_diagonal,
 ):
     """What attention leaves of labels that have nothing to do with the tokens: -gamma^2 d alpha/d gamma."""
     trace = resolvent(

@@ -9,7 +9,6 @@ from theorem_engine.registry.liao2026.setting import MODEL, columns_over_rows
 from theorem_engine.validators.liao2026 import raw_ridge_error
 
 
-
 def ridge_quantities(ratio, gamma):
     """The letters of the ridge quadratic gamma A^2 + (gamma + c - 1) A - 1 = 0."""
     return {
@@ -32,7 +31,8 @@ def ridge_quantities(ratio, gamma):
     checks=(raw_ridge_error,),
     marks="DV",
     notes=(
-        "y^T Q y/n -> A (1 + A)/(1 + m A) with m = 1 + |mu|^2 and A the positive root of gamma A^2 + (gamma + c - 1) A = 1.",
+        "y^T Q y/n -> A (1 + A)/(1 + m A) with m = 1 + |mu|^2 and A the positive root of "
+        "gamma A^2 + (gamma + c - 1) A = 1.",
         "gamma -> 0: (1 - c)/m for c < 1, sqrt(gamma)/(2 m) at c = 1, of order gamma^2 for c > 1; gamma -> oo: "
         "1 - 2 (c + |mu|^2)/gamma. At c = 1 without signal (1 + 4/gamma)^(-1/2).",
     ),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Eq, Integer, Rational, sqrt
+from sympy import Abs, Eq, Integer, Rational, sqrt
 
 from theorem_engine.registry.liao2026.hermite import moments_of
 from theorem_engine.registry.liao2026.notation import a1 as slope_letter
@@ -27,6 +27,11 @@ MODEL = (
 MOMENT_CASES = {"is_even": Eq(slope_letter, 0), "is_linear": Eq(moment_letter, slope_letter**2)}
 NO_DIAGONAL = {"has_no_diagonal": Eq(diagonal_letter, 0)}
 NO_SIGNAL = {"has_no_signal": Eq(snr_letter, 0)}
+
+
+def is_parallel(product, norm2):
+    """Whether a vector with this product with mu and this squared norm is a multiple of mu, up to rounding of both."""
+    return Abs(product**2 - norm2 * snr_letter) <= Rational(1, 10**12) * norm2 * snr_letter
 
 
 def columns_over_rows(c, p, n):
@@ -65,9 +70,7 @@ class Products:
     query_along: Any
 
 
-def read_products(
-    snr, key_norm2, query_norm2, mu_key, mu_query, key_query, weights, has_no_signal, weights_file=None
-):
+def read_products(snr, key_norm2, query_norm2, mu_key, mu_query, key_query, weights, has_no_signal, weights_file=None):
     """Products given as numbers, or those of a shorthand, or those of a file."""
     zero, one = Integer(0), Integer(1)
     if weights_file is not None:

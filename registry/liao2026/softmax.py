@@ -43,7 +43,8 @@ scaled = var(
     notes=(
         "The logits X^T X/sqrt(p) have a diagonal of size sqrt(p): plain softmax tends to the identity matrix, and "
         "attention degenerates to ridge regression on the tokens; `scaled` then changes nothing here.",
-        "Masked, n/sqrt(p) times the softmax, less its mean, acts as f(t) = e^(t - 1/2) - 1: a1 = 1, second moment e - 1.",
+        "Masked, n/sqrt(p) times the softmax, less its mean, acts as f(t) = e^(t - 1/2) - 1: a1 = 1, "
+        "second moment e - 1.",
         "Without the factor n/sqrt(p) the penalty acts as gamma n^2/p, so that the error tends to one at fixed gamma; "
         "it is computed at the given p and n.",
     ),

@@ -50,7 +50,6 @@ from theorem_engine.registry.liao2026.notation import (
     query_norm2,
     s,
     second_moment,
-    snr,
     theta,
     var,
 )
@@ -62,6 +61,7 @@ from theorem_engine.registry.liao2026.setting import (
     MOMENT_CASES,
     NO_SIGNAL,
     columns_over_rows,
+    is_parallel,
     read_moments,
     read_products,
 )
@@ -102,7 +102,9 @@ def zero_a1_error(c, p, n, gamma, nonlinearity, second_moment, *, has_more_token
     if isinstance(nonlinearity, Expr):
         data = moments_of(nonlinearity)
         if data.a1 != 0:
-            raise OutOfDomain(f"liao2026.zero-a1-error: {nonlinearity} is not known to have E[xi f(xi)] = 0; use null-error")
+            raise OutOfDomain(
+                f"liao2026.zero-a1-error: {nonlinearity} is not known to have E[xi f(xi)] = 0; use null-error"
+            )
         moment = data.second_moment
     else:
         moment = second_moment if nonlinearity is None else moments_of(nonlinearity).second_moment
@@ -132,7 +134,7 @@ def zero_a1_error(c, p, n, gamma, nonlinearity, second_moment, *, has_more_token
     title="Limits of the interpolation error in gamma and in c",
     source=Source(WORK, "Theorem 1, limits", version="v2", guessed=True),
     given=(*RATIO, *MOMENTS, *SIGNAL, optional_gamma := var(
-        "gamma", r"\gamma", "ridge penalty over n, for the limit c -> oo", POSITIVE, default=ABSENT, typical=(0.001, 100)
+        "gamma", r"\gamma", "ridge penalty over n, for c -> oo only", POSITIVE, default=ABSENT, typical=(0.001, 100)
     )),
     outputs={
         "M1": Output("slope: error = 1 - 2 M1/gamma + O(gamma^-2) as gamma -> oo", NONNEGATIVE),
@@ -143,7 +145,7 @@ def zero_a1_error(c, p, n, gamma, nonlinearity, second_moment, *, has_more_token
     given_rules=(RATIO_RULE, *MOMENT_RULES, WEIGHTS_RULE),
     requires=(GRAM, CUBIC, VARIANCE),
     cases={
-        **MOMENT_CASES, **NO_SIGNAL, **TALL, "is_query_parallel": Eq(mu_query**2, query_norm2 * snr),
+        **MOMENT_CASES, **NO_SIGNAL, **TALL, "is_query_parallel": is_parallel(mu_query, query_norm2),
     },
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
@@ -153,8 +155,10 @@ def zero_a1_error(c, p, n, gamma, nonlinearity, second_moment, *, has_more_token
         "Without signal M1 = nu + a1^2/c (ridge: c) and the floor is 1 - c; at c >= 1 the null error vanishes like "
         "gamma^(1/3) (c = 1, b > 0), gamma^(1/2) (c = 1, b = 0) or sqrt(gamma) (c > 1).",
         "b = 0, c < 1: the excess over 1 - c falls like sqrt(gamma) for c > 1/4, gamma^(3/4) at 1/4, gamma^2 below.",
-        "With signal the floor lies strictly above that of ridge, (1 - c)/(1 + |mu|^2); the gap closes as alignment grows.",
-        "As c -> oo only the second moment is left, the signal drops out too; as c -> 0 the error is (1 - c)/(1 + |mu|^2).",
+        "With signal the floor lies strictly above that of ridge, (1 - c)/(1 + |mu|^2); the gap closes as "
+        "alignment grows.",
+        "As c -> oo only the second moment is left, the signal drops out too; as c -> 0 the error is "
+        "(1 - c)/(1 + |mu|^2).",
         "Where the floor is not known in this form the output says so in words.",
     ),
 )  # fmt: skip
@@ -166,7 +170,8 @@ def limits(
     """What is left of the error at the ends of gamma and c, in closed form or from two scalars.
 
     As gamma -> 0 with c < 1, g = g0 gamma and e = e0/gamma with e0 = b^2 (1 - c); (g0, eta) solve
-    g0 (1 - b^2 <1/den>) = 1 and eta = eta0 - b^2 <B/den>, den = g0 e0 + B^2, over the spectrum without its atom at zero.
+    g0 (1 - b^2 <1/den>) = 1 and eta = eta0 - b^2 <B/den>, den = g0 e0 + B^2, the means
+    over the spectrum without its atom at zero.
     """
     moments = read_moments(nonlinearity, level, r, a1, second_moment, is_even, is_linear)
     products = read_products(snr, key_norm2, query_norm2, mu_key, mu_query, key_query, weights, has_no_signal)
@@ -187,7 +192,9 @@ def limits(
         k1: products.key_along,
         q1: products.query_along,
     }
-    signal = mean(s * (s - 1) ** 2, "yy") + 2 * theta * q1 * k1 * mean(s * (s - 1), "ym") + theta**2 * q1**2 * key_mean(s)
+    signal = (
+        mean(s * (s - 1) ** 2, "yy") + 2 * theta * q1 * k1 * mean(s * (s - 1), "ym") + theta**2 * q1**2 * key_mean(s)
+    )
     wide = "needs gamma" if gamma is None else 1 / sqrt(1 + 4 * moments.second_moment / gamma)
 
     def outputs(floor):

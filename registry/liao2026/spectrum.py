@@ -48,8 +48,8 @@ def _off_the_spectrum(ratio):
     checks=(spectral_forms,),
     marks="DV",
     notes=(
-        "S = X^T X/p. With u the root of sqrt(lambda) (u + 1/u) = z - 1 - lambda inside the unit circle, lambda = n/p and "
-        "theta = |mu|/sqrt(c): n = -u/(sqrt(lambda)(1 + sqrt(lambda) u)), yy = n/(1 - rho u), "
+        "S = X^T X/p. With u the root of sqrt(lambda) (u + 1/u) = z - 1 - lambda inside the unit circle, lambda = n/p "
+        "and theta = |mu|/sqrt(c): n = -u/(sqrt(lambda)(1 + sqrt(lambda) u)), yy = n/(1 - rho u), "
         "ym = -theta u/(sqrt(lambda)(1 - rho u)), mm = -(rho + sqrt(lambda)) u/(1 - rho u), pp = -sqrt(lambda) u.",
         "Forms between other orthogonal directions vanish. ym = t mm and yy = n/(1 + |mu|^2) + t^2 mm with "
         "t = theta/(theta^2 + lambda).",

@@ -85,11 +85,12 @@ def flow_rates(slopes):
 
 def outputs_of(law, excess, lam, gamma, d, L, trajectory, clock):
     """Final products, the risk there, and the log if one was asked for."""
-    end = [law.at(x) for x in PRODUCTS]
+    way = law if trajectory is None else Trajectory(law, trajectory)
+    end = [way.at(x) for x in PRODUCTS]
     found = {x.name: value for x, value in zip(PRODUCTS, end, strict=True)}
     found["risk"] = excess(*end, lam, gamma, d, L, 0)
     if trajectory is not None:
-        found["trajectory"] = Trajectory(law, trajectory).columns(clock)
+        found["trajectory"] = way.columns(clock)
     return found
 
 
@@ -129,7 +130,7 @@ def pgd(kappa, nu, theta, eta, rho, lam, schedule, gamma, d, L, alpha, steps, tr
     needs={"excess": "marion2025.risk"},
     assumes=MODEL,
     requires=(GRAM,),
-    checks=("marion2025_descent.gradient_descent",),
+    checks=("marion2025_landscape.gradient_flow",),
     marks="DVG",
     notes=("The limit of small steps of projected gradient descent; the risk never rises along it.",),
 )
@@ -147,7 +148,7 @@ def gradient_flow(kappa, nu, theta, eta, rho, lam, gamma, d, L, time, trajectory
     outputs={"transverse": "largest of |theta|, |eta|, |rho| after one step from the manifold"},
     needs={"pgd": "marion2025.pgd"},
     assumes=MODEL,
-    checks=("marion2025_descent.gradient_descent",),
+    checks=("marion2025_landscape.manifold_invariance",),
     marks="DV",
     notes=("The manifold is the fixed set of the reflection (v, v*) -> (-v, -v*), a symmetry of the risk.",),
 )

@@ -1,6 +1,6 @@
 """Fixed points of the descent, their stability, and where it leads."""
 
-from sympy import Gt, Integer, Matrix, Max, Min, Rational, diff, oo, sign, sqrt, zeros
+from sympy import Gt, Integer, Matrix, Max, Min, Rational, diff, oo, sign, sqrt
 from sympy import pi as PI
 
 from theorem_engine import (
@@ -71,7 +71,7 @@ def kind(*eigenvalues):
     },
     needs={"risk": "marion2025.risk"},
     assumes=(*MODEL, "theta = eta = rho = 0"),
-    checks=("marion2025_descent.gradient_descent",),
+    checks=("marion2025_landscape.fixed_points",),
     marks="DVG",
     notes=(
         "On the manifold the slope in kappa is 2 gamma^2 c erf'(c kappa) (erf(b c kappa) - nu) and that in nu is "
@@ -130,7 +130,7 @@ def fixed_points(lam, gamma, d, L, *, risk):
             "the step size may exceed the bound under which convergence is shown; compare alpha with step_bound",
         ),
     ),
-    checks=("marion2025_descent.gradient_descent",),
+    checks=("marion2025_landscape.convergence",),
     marks="DV",
     notes=(
         "The open quadrants kappa nu > 0 are forward invariant and nu moves monotonically to the sign of kappa, so no "
@@ -179,7 +179,7 @@ def transverse_matrix(excess, kappa_at, nu_at, lam, gamma, d, L):
     },
     needs={"risk": "marion2025.risk"},
     assumes=MODEL,
-    checks=("marion2025_descent.gradient_descent",),
+    checks=("marion2025_landscape.transverse_stability",),
     marks="DVN",
     notes=(
         "At the saddle (0, 0) the manifold is always unstable, more slowly than the saddle itself is left.",
@@ -205,7 +205,7 @@ def transverse_stability(kappa, nu, lam, gamma, d, L, *, risk):
     outputs={"lam_critical": Output("critical lam; infinite if there is none on [1e-4, 200]", Interval(0, oo))},
     needs={"risk": "marion2025.risk"},
     assumes=MODEL,
-    checks=("marion2025_descent.gradient_descent",),
+    checks=("marion2025_landscape.critical_lambda",),
     marks="DVN",
     notes=(
         "As d grows the critical value tends to sqrt(3)/2. None exists for one token, nor for gamma = 1.5, d = 16, L = 3.",
@@ -213,9 +213,31 @@ def transverse_stability(kappa, nu, lam, gamma, d, L, *, risk):
     ),
 )
 def critical_lambda(gamma, d, L, *, risk):
-    """Where a direction that leaves the manifold at the oracle loses its positive curvature."""
-    block = transverse_matrix(risk.excess, Integer(1), Integer(1), lam, gamma, d, L)
+    """Where the Hessian in the two directions that leave the manifold at the oracle loses its positive determinant."""
+    x, y = (var(n, n, m) for n, m in (("x", "component of k along v*"), ("y", "component of v along k*")))
+    key, value = Matrix([sqrt(1 - x**2), x]), Matrix([y, sqrt(1 - y**2)])
+    block = sphere_hessian(risk.excess, key, value, (x, y), lam, gamma, d, L)
     return {"lam_critical": Root(block.det(), lam, Rational(1, 10_000), 200)}
+
+
+def sphere_hessian(excess, key, value, chart, lam, gamma, d, L):
+    """Hessian of the risk at the origin of a chart of k and v, given by coordinates in a frame starting with k*, v*."""
+    products = {kappa: key[0], nu: value[1], theta: value[0], eta: key[1], rho: key.dot(value)}
+    origin = dict.fromkeys(chart, Integer(0))
+    risk = excess(*PRODUCTS, lam, gamma, d, L, 0)
+    centre = {letter: products[letter].subs(origin) for letter in PRODUCTS}
+    first = {a: risk.diff(a).subs(centre) for a in PRODUCTS}
+    second = {(a, b): risk.diff(a, b).subs(centre) for a in PRODUCTS for b in PRODUCTS}
+    moves = {(a, i): products[a].diff(c).subs(origin) for a in PRODUCTS for i, c in enumerate(chart)}
+    return Matrix(
+        len(chart),
+        len(chart),
+        lambda i, j: sum(
+            first[a] * products[a].diff(chart[i], chart[j]).subs(origin)
+            + sum(second[a, b] * moves[a, i] * moves[b, j] for b in PRODUCTS)
+            for a in PRODUCTS
+        ),
+    )
 
 
 @result(
@@ -230,7 +252,7 @@ def critical_lambda(gamma, d, L, *, risk):
     },
     needs={"risk": "marion2025.risk", "zeta": "gaussian.erf-square"},
     assumes=(*MODEL, "k = v*, v = theta k* plus anything orthogonal to k* and v*"),
-    checks=("marion2025_descent.gradient_descent",),
+    checks=("marion2025_landscape.swapped_minimum",),
     marks="DVN",
     notes=(
         "erf works in its linear range on the value X.v*, and the value head reads the mean of the location.",
@@ -254,27 +276,12 @@ def swapped_minimum(lam, gamma, d, L, *, risk, zeta):
 
 
 def _swapped_hessian(excess, place, lam, gamma, d, L):
-    """Hessian of the risk at k = v*, v = place k* + rest, in the chart k = sqrt(1 - |x|^2) v* + x, likewise v."""
+    """Hessian at k = v*, v = place k* + rest, in the chart k = sqrt(1 - |x|^2) v* + x, likewise v."""
     x = [var(f"x{i}", f"x_{i}", "coordinate of k") for i in range(3)]
     y = [var(f"y{i}", f"y_{i}", "coordinate of v") for i in range(3)]
     rest = sqrt(1 - place**2)
     k_far, v_far = sqrt(1 - sum(c**2 for c in x)), sqrt(1 - sum(c**2 for c in y))
-    # coordinates in the orthonormal frame (k*, v*, e3, e4); v moves along the rotation of k* and e3, v*, and e4
+    # the frame is (k*, v*, e3, e4); v moves along the rotation of k* and e3, along v*, and along e4
     key = Matrix([x[0], k_far, x[1], x[2]])
     value = Matrix([v_far * place + y[0] * rest, y[1], v_far * rest - y[0] * place, y[2]])
-    products = {kappa: key[0], nu: value[1], theta: value[0], eta: key[1], rho: key.dot(value)}
-    origin = dict.fromkeys((*x, *y), Integer(0))
-    risk = excess(*PRODUCTS, lam, gamma, d, L, 0)
-    centre = {letter: products[letter].subs(origin) for letter in PRODUCTS}
-    first = {a: risk.diff(a).subs(centre) for a in PRODUCTS}
-    second = {(a, b): risk.diff(a, b).subs(centre) for a in PRODUCTS for b in PRODUCTS}
-    hessian = zeros(6, 6)
-    moves = {(a, i): products[a].diff(c).subs(origin) for a in PRODUCTS for i, c in enumerate((*x, *y))}
-    for i, ci in enumerate((*x, *y)):
-        for j, cj in enumerate((*x, *y)):
-            hessian[i, j] = sum(
-                first[a] * products[a].diff(ci, cj).subs(origin)
-                + sum(second[a, b] * moves[a, i] * moves[b, j] for b in PRODUCTS)
-                for a in PRODUCTS
-            )
-    return hessian
+    return sphere_hessian(excess, key, value, (*x, *y), lam, gamma, d, L)

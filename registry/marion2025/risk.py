@@ -58,25 +58,21 @@ def risk(kappa, nu, theta, eta, rho, lam, gamma, d, L, eps, *, zeta, miss):
     declared with miss = 1 - 2 erf(c kappa) + zeta, so that nothing cancels near the oracle.
     """
     e0, e1, e2 = (erf(c * kappa).diff(kappa, n) / c**n for n in range(3))
+    m0, m1, m2 = (miss(tau * kappa, g).diff(kappa, n) / tau**n for n in range(3))
     own, other = zeta(tau * kappa, g), (L - 1) * zeta(0, lam)
+    # the derivatives of zeta enter as those of miss: what is left over vanishes at the oracle by itself
     quadratic = (
         D**2 * own * theta**2
-        - 2 * gamma**2 * lam * D * e1 / s * theta * eta
-        - 2 * gamma**4 * lam**2 * e2 / s**2 * eta * rho
-        + 2 * (gamma**2 * lam * D * zeta.dt(tau * kappa, g) + (L - 1) * C * D * e0) * theta * rho
-        + (
-            gamma**4 * lam**2 * zeta.dtt(tau * kappa, g)
-            + (L - 1) * lam**2 * zeta.dtt(0, lam)
-            + (L - 1) * (L - 2) * C**2
-            + 2 * (L - 1) * C * lam * gamma**2 * e1 / s
-        )
-        * rho**2
+        + 2 * gamma**2 * lam * D * theta * (rho * m1 + (2 * rho - eta) * e1 / s)
+        + gamma**4 * lam**2 * rho * (rho * m2 + 2 * (rho - eta) * e2 / s**2)
+        + 2 * (L - 1) * C * D * e0 * theta * rho
+        + (L - 1) * (lam**2 * zeta.dtt(0, lam) + (L - 2) * C**2 + 2 * C * lam * gamma**2 * e1 / s) * rho**2
     )
     return {
         **ABBREVIATIONS,
         C: 2 * lam / sqrt(pi * (1 + 2 * lam**2)),
-        "risk": eps**2 + gamma**2 * (miss(tau * kappa, g) + 2 * (1 - nu) * e0) + other + quadratic,
-        "excess": gamma**2 * (miss(tau * kappa, g) + 2 * (1 - nu) * e0) + other + quadratic,
+        "risk": eps**2 + gamma**2 * (m0 + 2 * (1 - nu) * e0) + other + quadratic,
+        "excess": gamma**2 * (m0 + 2 * (1 - nu) * e0) + other + quadratic,
         **{f"d_{x.name}": Total("excess", x) for x in PRODUCTS},
     }
 

@@ -158,7 +158,7 @@ def test_keys_and_queries_are_not_exchangeable():
 # --- R6a-c, R9, R10: special cases -----------------------------------------------------------------
 
 
-@given(c=ratios, gamma=penalties, a1=slopes, rest=rests, t=st.floats(0.1, 2), key=vectors, snr=st.floats(0.1, 4))
+@given(c=ratios, gamma=penalties, a1=slopes, rest=rests, t=slopes, key=vectors, snr=slopes)
 def test_queries_along_the_signal_have_a_scalar_form(c, gamma, a1, rest, t, key, snr):
     """R6a: A = alpha/(1 + |mu|^2) + r^2 Phi/[(1 + kap t k1 I2)^2 + kap^2 t^2 g Phi K1]."""
     mu = [np.sqrt(snr), 0, 0]
@@ -272,9 +272,9 @@ def test_closed_hermite_data_equal_quadrature(parameters, mean):
     }[parameters["nonlinearity"]]
     closed = te.predict("liao2026.hermite", **parameters).outputs
     f = sympy.lambdify(t, expression, "numpy")
-    nodes, weights = np.polynomial.legendre.leggauss(20000)
-    x = 12 * nodes
-    density = 12 * weights * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+    # so many points that the kinks cost 1e-9
+    x = (np.arange(2_000_000) + 0.5) * 1.2e-5 - 12
+    density = 1.2e-5 * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
     value = f(x)
     centre = density @ value
     assert closed["mean"] == pytest.approx(centre, abs=1e-8)
@@ -356,9 +356,9 @@ def test_small_penalties_have_their_exponents(c, rest, power):
 # --- R7, R12: ridge and the comparison -------------------------------------------------------------
 
 
-@given(c=ratios, gamma=penalties, snr=st.floats(0, 8))
+@given(c=ratios, gamma=penalties, snr=rests)
 def test_the_ridge_error_solves_its_quadratic(c, gamma, snr):
-    """E = -gamma^2 d/dgamma [A (1 + A)/(1 + m A)], gamma A^2 + (gamma + c - 1) A - 1 = 0, the slope by implicit derivative."""
+    """E = -gamma^2 d/dgamma [A (1 + A)/(1 + m A)] with the slope of A from gamma A^2 + (gamma + c - 1) A - 1 = 0."""
     root = np.roots([gamma, gamma + c - 1, -1])
     a = root[root > 0][0]
     slope = -(a**2 + a) / (2 * gamma * a + gamma + c - 1)
@@ -428,11 +428,13 @@ def test_attention_is_not_always_worse_on_noise():
          [0.025264, 0.081063, 0.269817, 0.666011, 0.923721, 0.990561]),
         ({"nonlinearity": "tanh", "c": "0.25", "gamma": "0.01", "weights": "aligned"}, "snr", [0, "0.5", 1, 2, 4, 8],
          [0.751396, 0.503512, 0.376763, 0.250720, 0.150317, 0.083492]),
-        ({"nonlinearity": "clip", "level": 5, "c": "0.25", "gamma": 1, "weights": "aligned"}, "snr", [0, "0.5", 1, 2, 4, 8],
+        ({"nonlinearity": "clip", "level": 5, "c": "0.25", "gamma": 1, "weights": "aligned"}, "snr",
+         [0, "0.5", 1, 2, 4, 8],
          [0.797456, 0.534481, 0.399759, 0.266039, 0.159521, 0.088609]),
         ({"nonlinearity": "exp-clip", "level": 5, "c": 4}, "gamma", ["1e-2", "0.1", 1, 10],
          [0.039663, 0.127727, 0.396785, 0.781855]),
-        ({"nonlinearity": "softmax", "c": 4}, "gamma", ["1e-2", "0.1", 1, 10], [0.042654, 0.134668, 0.395054, 0.780167]),
+        ({"nonlinearity": "softmax", "c": 4}, "gamma", ["1e-2", "0.1", 1, 10],
+         [0.042654, 0.134668, 0.395054, 0.780167]),
         ({"nonlinearity": "tanh", "c": 1, "gamma": 1, "weights": "unit-aligned"}, "snr", [0, "0.5", 1, 2, 4],
          [0.742659, 0.524521, 0.394232, 0.259603, 0.153229]),
         ({"nonlinearity": "tanh", "c": 1, "gamma": 1, "weights": "orthogonal"}, "snr", [0, "0.5", 1, 2, 4],
@@ -463,10 +465,10 @@ def test_softmax_and_imbalance_have_their_numbers():
     assert odd == pytest.approx(te.predict("liao2026.null-error", c=1, gamma=1, nonlinearity="tanh").value, rel=1e-10)
 
 
-@given(c=ratios, snr=st.floats(0, 5), re=st.floats(-5, 5), im=st.floats(0.05, 3))
+@given(c=ratios, snr=st.integers(0, 50).map(lambda k: k / 10), re=st.integers(-50, 50), im=st.integers(1, 30))
 def test_the_forms_of_the_spectrum_obey_their_identities(c, snr, re, im):
     """ym = t mm, yy = n/(1 + |mu|^2) + t^2 mm, pp = lam (1 + z n)."""
-    z = complex(float(f"{re:.4g}"), float(f"{im:.4g}"))
+    z = complex(re / 10, im / 10)
     out = te.predict("liao2026.spiked-resolvent", c=c, snr=snr, z=z).outputs
     theta, lam = np.sqrt(snr / c), 1 / c
     t = theta / (theta**2 + lam)
@@ -485,10 +487,11 @@ GOOD = {"c": 1, "gamma": 1, "nonlinearity": "tanh"}
     ("change", "kind"),
     [
         ({"gamma": 0}, OutOfDomain), ({"gamma": -1}, OutOfDomain), ({"c": 0}, OutOfDomain), ({"c": "-2"}, OutOfDomain),
-        ({"c": "x"}, BadNumber), ({"snr": 1, "mu_key": 2, "key_norm2": 1}, Infeasible), ({"key_query": "0.1"}, Infeasible),
+        ({"c": "x"}, BadNumber), ({"snr": 1, "mu_key": 2, "key_norm2": 1}, Infeasible),
+        ({"key_query": "0.1"}, Infeasible), ({"temperature": 1}, UnknownParameter),
         ({"nonlinearity": "gelu"}, OutOfDomain), ({"level": 3}, UnknownParameter), ({"p": 3, "n": 4}, UnknownParameter),
         ({"a1": 1, "second_moment": 2}, UnknownParameter), ({"weights": "aligned", "mu_key": 0}, UnknownParameter),
-        ({"weights": "parallel"}, OutOfDomain), ({"nonlinearity": "clip"}, MissingParameter), ({"temperature": 1}, UnknownParameter),
+        ({"weights": "parallel"}, OutOfDomain), ({"nonlinearity": "clip"}, MissingParameter),
         ({"nonlinearity": "cubic-clip", "r": "0.5"}, MissingParameter),
         ({"nonlinearity": "cubic-clip", "r": "1.5", "level": 5}, OutOfDomain),
         ({"nonlinearity": "cubic-clip", "r": "0.5", "level": "0.5"}, Infeasible),

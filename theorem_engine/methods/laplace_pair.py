@@ -27,9 +27,7 @@ MAX_LEVEL = 6
 class InnerTable:
     """E over zeta of v^a exp(-v) f(x, zeta), v = exp(w) h(x, zeta), at nodes x for every w."""
 
-    def __init__(
-        self, logs: Array, weights: Array, asked: Sequence[tuple[int, Any]], scale: float = 1.0
-    ) -> None:
+    def __init__(self, logs: Array, weights: Array, asked: Sequence[tuple[int, Any]], scale: float = 1.0) -> None:
         """``logs`` and factors have the shape (x, zeta); ``weights`` are those of zeta.
 
         ``scale`` is the smallest rate of log h: brackets are smooth in w on that scale.

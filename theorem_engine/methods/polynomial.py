@@ -79,7 +79,7 @@ def array_roots(coefficients: Sequence[Any], count: int) -> NDArray[np.complex12
         matrix[:, 1:, :-1] = np.eye(len(monic) - 1)
         bad = ~np.isfinite(matrix).all(axis=(1, 2))
         matrix[bad] = 0
-        roots = np.linalg.eigvals(matrix).T + 0j
+        roots = np.asarray(np.linalg.eigvals(matrix).T, dtype=np.complex128)
         roots[:, bad] = np.nan
         return roots
 

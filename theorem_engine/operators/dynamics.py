@@ -147,12 +147,18 @@ class Trajectory(Operator):
         return self.args[1]
 
     def components(self) -> int:
-        """The clock, then the state."""
-        return 1 + len(self.law.state)
+        """The clock and the state as arrays, then the final state as numbers."""
+        return 1 + 2 * len(self.law.state)
 
     def component_names(self) -> list[str]:
         """Names of the components for printing."""
-        return ["clock", *self.law.component_names()]
+        names = self.law.component_names()
+        return ["clock", *names, *(f"final {name}" for name in names)]
+
+    def at(self, letter: Any) -> Any:
+        """The final value of a state letter, from the same run as the log."""
+        names = self.law.component_names()
+        return Component(self, 1 + len(names) + names.index(letter.name))
 
     def columns(self, clock: str) -> dict[str, Any]:
         """All components by name, for an output."""

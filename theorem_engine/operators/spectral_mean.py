@@ -261,14 +261,14 @@ def _rational(body: Any, variable: Any, denominators: Sequence[Any]) -> Rational
         lambda n: isinstance(n, sympy.Pow) and variable in n.base.free_symbols and bool(n.exp.is_negative), swap
     )
     if not inverses:
-        terms = {(): flat}
+        terms: dict[tuple[int, ...], Any] = {(): flat}
         powers: tuple[int, ...] = ()
     else:
         terms = sympy.Poly(sympy.expand(flat, deep=False), *inverses).as_dict()
         powers = tuple(max(exponents[k] for exponents in terms) for k in range(len(inverses)))
     numerator = sympy.Add(
         *(
-            coefficient * sympy.Mul(*(d ** (m - e) for d, m, e in zip(denominators, powers, exponents, strict=True)))
+            coefficient * sympy.Mul(*(d ** (m - k) for d, m, k in zip(denominators, powers, exponents, strict=True)))
             for exponents, coefficient in terms.items()
         )
     )

@@ -72,13 +72,14 @@ class TokenMean(Operator):
         factors = sympy.Tuple(*(sympy.sympify(f) for f in each))
         twins, bodies = hygienic(tokens.normals + letters, sympy.Tuple(*kernels), first, factors)
         count = len(tokens.normals)
-        args = (sympy.sympify(tokens.length), sympy.Tuple(*twins[:count]), sympy.Tuple(*twins[count:]), *bodies)
-        return cls._make(*args, sympy.sympify(tokens.extra), marks)
+        return cls._make(
+            sympy.sympify(tokens.length), sympy.Tuple(*twins[:count]), sympy.Tuple(*twins[count:]), *bodies,
+            sympy.sympify(tokens.extra), marks,
+        )  # fmt: skip
 
     @classmethod
-    def _make(
-        cls, length: Any, normals: Any, letters: Any, kernels: Any, first: Any, factors: Any, extra: Any, marks: Any
-    ) -> Any:
+    def _make(cls, *args: Any) -> Any:
+        length, normals, letters, kernels, first, factors, extra, marks = args
         if any(f == 0 for f in (*first, *factors)):
             return sympy.S.Zero
         ordered = sympy.Tuple(*sorted(factors, key=sympy.default_sort_key))

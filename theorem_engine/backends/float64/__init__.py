@@ -25,6 +25,17 @@ def _log_softplus(x: Any) -> Any:
     return np.where(np.less(x, -37.0), x, np.log(np.logaddexp(0.0, np.maximum(x, -37.0))))[()]
 
 
+def _brought_to_front(x: Any, slope: Any, u: Any) -> Any:
+    """Tokens in decreasing order, the one that the uniform u draws from softmax(slope x) before all others."""
+    ordered = -np.sort(-x, axis=-1)
+    weights = np.exp(slope * (ordered - ordered[..., :1]))
+    share = np.cumsum(weights, axis=-1) / np.sum(weights, axis=-1, keepdims=True)
+    place = np.minimum(np.sum(share < u, axis=-1, keepdims=True), x.shape[-1] - 1)
+    # after sorting by the key the drawn token is first and the order of the others is kept
+    order = np.argsort(np.where(np.arange(x.shape[-1]) == place, -1, np.arange(x.shape[-1])), axis=-1)
+    return np.take_along_axis(ordered, order, axis=-1)
+
+
 @cache
 def namespace() -> dict[str, Any]:
     """Numeric meaning of function names in generated code."""
@@ -47,6 +58,9 @@ def namespace() -> dict[str, Any]:
         "positive_part": lambda x: np.maximum(x, 0.0),
         "TokenSum": lambda x: np.sum(x, axis=-1, keepdims=True),
         "BatchSum": lambda x: np.sum(x, axis=(-2, -1), keepdims=True),
+        "TokenSort": lambda x: -np.sort(-x, axis=-1),
+        "TokenFront": _brought_to_front,
+        "TokenLogSum": lambda x: special.logsumexp(x, axis=-1, keepdims=True),
         "softplus": _softplus,
         "log_softplus": _log_softplus,
     }

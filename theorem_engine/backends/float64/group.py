@@ -8,6 +8,7 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.errors import NotConverged
+from theorem_engine.methods.iteration import iterate
 from theorem_engine.methods.newton import Array, Places, as_columns, solve_group
 from theorem_engine.plan import Solve
 from theorem_engine.trace import note
@@ -16,11 +17,16 @@ from theorem_engine.trace import note
 ACCEPT = 1e-9
 #: Continuation multiplies its letter by this, at most so many times.
 EASE, EASINGS = 4.0, 16
+#: Iterations of a map: memory, damping, budget, and the residual aimed at. Means over samples whose proximal
+#: points jump are smooth only up to the share of one sample, so less is accepted than is aimed at.
+ITERATIONS = {"anderson": (6, 0.7, 250, 1e-9), "iteration": (0, 1.0, 4000, 1e-9)}
+ACCEPT_ITERATION = 1e-3
 
 
 def lower_group(solve: Solve, backend: Backend) -> Numeric:
     """Newton from each branch's start; the first branch that converges everywhere is returned."""
-    lowered = _Linear(solve, backend) if solve.is_linear else _Newton(solve, backend)
+    kind = _Linear if solve.is_linear else _Newton if solve.method == "newton" else _Iteration
+    lowered = kind(solve, backend)
 
     def evaluate(*values: Any) -> list[Any]:
         columns, shape = as_columns(values) if values else (np.zeros((0, 1)), ())
@@ -59,7 +65,7 @@ class _Linear(_Group):
         value, jacobian = self.system(np.zeros((self.size, parameters.shape[1])), parameters)
         matrix = np.moveaxis(np.eye(self.size)[:, :, None] - jacobian, -1, 0)
         try:
-            x: Array = np.linalg.solve(matrix, value.T[..., None])[..., 0].T
+            x: Array = np.asarray(np.linalg.solve(matrix, value.T[..., None])[..., 0].T, dtype=float)
         except np.linalg.LinAlgError:
             raise NotConverged(f"the linear group {self.names} is singular") from None
         left = value + np.einsum("ikn,kn->in", jacobian, x) - x
@@ -101,3 +107,34 @@ class _Newton(_Group):
         better = left < residual[failed]
         x[:, failed[better]], residual[failed[better]] = again[:, better], left[better]
         return x, residual, steps + more + last
+
+
+class _Iteration(_Group):
+    """Iteration of the map at each point, from each branch's start until one converges."""
+
+    def __call__(self, columns: Array) -> Array:
+        branches = len(self.solve.starts)
+        found = [self._point(columns[:, n], branches) for n in range(columns.shape[1])]
+        return np.stack(found, axis=1)
+
+    def _point(self, column: Array, branches: int) -> Array:
+        parameters = column[self.size * branches :].tolist()
+        memory, damping, steps, tolerance = ITERATIONS[self.solve.method]
+
+        def function(x: Array) -> Array:
+            try:
+                return np.array(self.run(*x.tolist(), *parameters), dtype=float)
+            except (OverflowError, ZeroDivisionError):
+                return np.full(self.size, np.nan)
+
+        seen = []
+        for branch in range(branches):
+            start = column[branch * self.size : (branch + 1) * self.size]
+            x, residual, taken = iterate(
+                function, start, self.solve.positive, memory=memory, damping=damping, steps=steps, tolerance=tolerance
+            )
+            if residual <= (ACCEPT_ITERATION if memory else 10 * tolerance):
+                note(f"{self.solve.method} for {self.names}", residual, f"{taken} evaluations, branch {branch}")
+                return x
+            seen.append(f"branch {branch}: residual {residual:.1e} after {taken} evaluations")
+        raise NotConverged(f"the group {self.names} did not converge (wanted {tolerance:.0e}); {'; '.join(seen)}")

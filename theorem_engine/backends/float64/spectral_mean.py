@@ -218,9 +218,7 @@ class _Pole:
         self.powers = [body.powers[index] for body in bundle.bodies]
         self.coefficients = backend.function(parameters, sympy.Poly(sympy.expand(base), s).all_coeffs())
         self.derivatives = backend.function([s, *parameters], [base.diff(s, k) for k in range(self.order + 2)])
-        parts = [
-            bundle.regular_part(b, index).diff(s, k) for b, power in enumerate(self.powers) for k in range(power)
-        ]
+        parts = [bundle.regular_part(b, index).diff(s, k) for b, power in enumerate(self.powers) for k in range(power)]
         self.regular = backend.function([s, *parameters], parts)
         starts = np.cumsum([0, *self.powers])
         self.slices = [slice(int(a), int(b)) for a, b in zip(starts[:-1], starts[1:], strict=True)]

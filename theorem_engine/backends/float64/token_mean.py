@@ -50,11 +50,13 @@ def over_points(method: Callable[..., list[tuple[Any, Any]]], values: tuple[Any,
     """Values of a method of scalars at each point; lengths are opaque."""
     shape = np.broadcast_shapes(*[np.shape(v) for v in values]) if values else ()
     if shape == () or method.shares(values):  # type: ignore[attr-defined]
-        results = method(*values)
+        with np.errstate(all="ignore"):
+            results = method(*values)
         note("token mean", [e for _, e in results])
         return [v for v, _ in results]
     flat = [np.broadcast_to(np.asarray(v, dtype=object), shape).ravel() for v in values]
-    rows = [method(*[v[i] for v in flat]) for i in range(flat[0].size)]
+    with np.errstate(all="ignore"):
+        rows = [method(*[v[i] for v in flat]) for i in range(flat[0].size)]
     columns = list(zip(*rows, strict=True))
     note("token mean", [np.array([float(e) for _, e in c]).reshape(shape) for c in columns])
     return [np.array([float(v) for v, _ in c]).reshape(shape) for c in columns]
@@ -219,11 +221,10 @@ class _Side:
                 asked = [(p, 0 if c is None else c + 1) for p, c in zip(self.powers, self.columns, strict=True)]
                 return LatticeToken(slope, centre, -left, right, lambda x: self._factors(x, values), asked)
         if self.breaks is not None:
-            step = 1.0
-            x, weights = graded_nodes(-left, right, [float(b) for b in self.breaks(*values)])
+            step, x, weights = 1.0, *graded_nodes(-left, right, [float(b) for b in self.breaks(*values)])
         else:
             step = min(0.5, H / max(self.slope(values), 1e-300))
-            x = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1) * step
+            x = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1, dtype=np.float64) * step
             weights = normal_weights(x, step)
         logs = np.broadcast_to(np.asarray(self.kernel(x, *values)[0], dtype=float), x.shape)
         check_kernel(logs, self.breaks is not None)

@@ -32,7 +32,9 @@ class _Pair:
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
         first = means[0]
         if first.has_hidden:
-            raise NotAvailable("token means with two weights, or with an argmax, are lowered for tokens that are all alike")
+            raise NotAvailable(
+                "token means with two weights, or with an argmax, are lowered for tokens that are all alike"
+            )
         self.layout = make_layout(means)
         self.x, *rest = first.normals
         self.zeta = rest[0] if rest else sympy.Dummy("zeta")
@@ -57,9 +59,7 @@ class _Pair:
         self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
         self.length = backend.function(parameters, [first.length])
         self.breaks = backend.function(parameters, list(first.breaks)) if first.breaks else None
-        if self.is_hard and any(
-            sum(self.first_powers[i] > 0 for i in item.each) != 1 for item in self.layout.products
-        ):
+        if self.is_hard and any(sum(self.first_powers[i] > 0 for i in item.each) != 1 for item in self.layout.products):
             raise NotAvailable("only one token can be the largest: products with several argmax weights are zero")
 
     def shares(self, values: tuple[Any, ...]) -> bool:
@@ -99,11 +99,13 @@ class _Pair:
                 x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 3 / max(fastest, 1e-300)))
             else:
                 step = min(0.5, STEP / max(fastest, 1e-300))
-                x = np.arange(-math.ceil(REACH / step), math.ceil(reach / step) + 1) * step
+                x = np.arange(-math.ceil(REACH / step), math.ceil(reach / step) + 1, dtype=np.float64) * step
                 weights = normal_weights(x, step)
             if slope < 0:
                 raise NotAvailable("the exponential kernel of two must increase")
             table = self._table(x, values, rate_zeta, bool(marks))
+            if isinstance(table, TrivialTable):
+                raise NotAvailable("a single exponential weight is lowered without a pair")
             integrals = soft_integrals(slope, x, weights, self.first_powers, table, assemble, longest)
         return combine(self.layout, coefficients, integrals)
 
@@ -124,7 +126,7 @@ class _Pair:
         zeta, weights = np.zeros(1), np.ones(1)
         if self.has_zeta:
             step = min(0.5, STEP / max(rate, 1e-300))
-            zeta = np.arange(-math.ceil(REACH / step), math.ceil(REACH / step) + 1) * step
+            zeta = np.arange(-math.ceil(REACH / step), math.ceil(REACH / step) + 1, dtype=np.float64) * step
             weights = normal_weights(zeta, step)
         shape = x.size, zeta.size
         factors = self.inserted(x[:, None], zeta, *values) if self.inserted is not None else []
@@ -135,7 +137,11 @@ class _Pair:
             logs = np.broadcast_to(np.asarray(self.second(x[:, None], zeta, *values)[0], dtype=float), shape)
         check_kernel(logs.T, may_vanish)
         middle = np.abs(x) <= 3
-        scale = float(np.min(np.abs(np.diff(logs[middle], axis=0)) / np.diff(x[middle])[:, None])) if not may_vanish else 1.0
+        scale = (
+            float(np.min(np.abs(np.diff(logs[middle], axis=0)) / np.diff(x[middle])[:, None]))
+            if not may_vanish
+            else 1.0
+        )
         return InnerTable(logs, weights, list(zip(self.second_powers, listed, strict=True)), scale)
 
 

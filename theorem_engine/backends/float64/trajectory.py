@@ -21,7 +21,12 @@ def lower(trajectories: tuple[Any, ...], parameters: tuple[Any, ...], backend: B
     every = backend.function(parameters, [trajectory.every])
     if isinstance(law, (Recurrence, RandomRecurrence)):
         runner = (Runner if isinstance(law, Recurrence) else RandomRunner)(law, parameters, backend)
-        return lambda *values: runner.run(values, every(*values)[0]).log
+
+        def logged(*values: Any) -> list[Any]:
+            found = runner.run(values, every(*values)[0])
+            return [*found.log, *found.final]
+
+        return logged
     way = follow(law, parameters, backend)
 
     def evaluate(*values: Any) -> list[Any]:
@@ -29,7 +34,7 @@ def lower(trajectories: tuple[Any, ...], parameters: tuple[Any, ...], backend: B
         shape = np.broadcast_shapes(*[np.shape(v) for v in values])
         flat = [np.broadcast_to(np.asarray(v, dtype=float), shape).ravel() for v in values]
         rows = [way([float(v[i]) for v in flat], pieces) for i in range(int(np.prod(shape)) if shape else 1)]
-        columns = zip(*rows, strict=True)
-        return [np.array(column).reshape(*shape, pieces + 1) for column in columns]
+        columns = [np.array(column).reshape(*shape, pieces + 1) for column in zip(*rows, strict=True)]
+        return [*columns, *(column[..., -1] for column in columns[1:])]
 
     return evaluate

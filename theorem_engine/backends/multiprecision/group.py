@@ -8,12 +8,14 @@ from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.points import plain
-from theorem_engine.errors import NotConverged
+from theorem_engine.errors import NotAvailable, NotConverged
 from theorem_engine.plan import Solve
 
 
 def lower_group(solve: Solve, backend: Backend) -> Numeric:
     """Newton steps from the double-precision solution until the residual stands still."""
+    if solve.method != "newton":
+        raise NotAvailable(f"the group {', '.join(s.name for s in solve.unknowns)} is solved in double precision only")
     run = backend.compile(solve.residual)
     size, branches = len(solve.unknowns), len(solve.starts)
     rough = None if solve.is_linear else get_backend("float64").group(solve)

@@ -59,9 +59,11 @@ def _lower_argmax(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: 
             return mp.npdf(t) * sum(w * n * below ** (n - 1) for n, w in lengths)
 
         ends = [-reach(), *(mp.mpf(k) for k in range(-4, 9, 2)), reach()]
-        integrals = [
-            integrate(lambda t, i=item.each[0]: density(t) * body(t, *values)[i], *ends) for item in layout.products
-        ]
+
+        def integral(place: int) -> Any:
+            return integrate(lambda t: density(t) * body(t, *values)[place], *ends)
+
+        integrals = [integral(item.each[0]) for item in layout.products]
         coefficients = outer(*values)
         return [sum((coefficients[c] * integrals[p] for c, p in terms), mp.zero) for terms in layout.sums]
 
@@ -145,10 +147,7 @@ class _Single:
         for i in nodes:
             b = ordinary.survival[i]
             lost = ordinary.complement[i]
-            if b <= 0:
-                log_b = -mp.inf
-            else:
-                log_b = mp.log1p(-lost) if lost < mp.mpf(1) / 2 else mp.log(b)
+            log_b = mp.log1p(-lost) if lost < mp.mpf(1) / 2 else mp.log(max(b, mp.zero))
             rest = mp.exp(-extra * mp.exp((grid.first + i) * grid.step)) if extra else mp.one
             powers = {}
             for count in counts:
@@ -182,7 +181,9 @@ class _Side:
         self.inserted = backend.function([x, *parameters], inserted) if inserted else None
         if not self.has_normal:
             # such a mean stands under another mean over that score, and would be taken at hundreds of points
-            raise NotAvailable("a token mean at a fixed score of the hidden token is evaluated in double precision only")
+            raise NotAvailable(
+                "a token mean at a fixed score of the hidden token is evaluated in double precision only"
+            )
         self.line: Numeric | None = None
         expanded = sympy.expand(kernel)
         if self.has_normal and expanded.is_polynomial(x) and sympy.degree(expanded, x) == 1:
@@ -224,7 +225,9 @@ class _Side:
             slope, centre = self.line(*values)
             if abs(slope) >= 2 * grid.step:
                 low, high = ends if slope > 0 else (-ends[1], -ends[0])
-                return lattice_brackets(grid, slope, centre, (low, high), lambda t: self._factors(t, values), self.asked)
+                return lattice_brackets(
+                    grid, slope, centre, (low, high), lambda t: self._factors(t, values), self.asked
+                )
         # the Gaussian itself needs exp(-2 pi^2/step^2) below the precision
         finest = mp.sqrt(2 * mp.pi**2 / (mp.ln(10) * (mp.dps + 4)))
         slope = self.slope(values)

@@ -29,6 +29,6 @@ def lower(trajectories: tuple[Any, ...], parameters: tuple[Any, ...], backend: B
                 rows.append([mp.mpf(t), *state])
             state = step(*state, *([mp.mpf(t)] if clock else []), *values)
         rows.append([duration, *state])
-        return [list(column) for column in zip(*rows, strict=True)]
+        return [*(list(column) for column in zip(*rows, strict=True)), *state]
 
     return evaluate

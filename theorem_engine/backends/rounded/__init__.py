@@ -36,7 +36,7 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
         return Rounded(self.value.real, self.error)
 
     def __float__(self) -> float:
-        return float(self.value)
+        return float(self.value.real)
 
     def __bool__(self) -> bool:
         return bool(self.value)
@@ -107,22 +107,22 @@ class RoundedFloat64(Backend):
         def evaluate(*values: Any) -> list[Any]:
             centre = [_value(v) for v in values]
             with listening() as notes:
-                found = plain(*centre)
-            if any(np.ndim(r) for r in found):
-                return list(found)  # arrays (trajectories) carry no error of their own
-            results = [float(r) for r in found]
-            errors = [2 * UNIT * abs(r) for r in results]
-            for i, own in enumerate(_own_errors(notes, len(results))):
-                errors[i] += own
+                found = list(plain(*centre))
+            # logs of trajectories are arrays; they pass as they are, the numbers beside them get errors
+            scalars = [i for i, r in enumerate(found) if not np.ndim(r)]
+            results = {i: float(found[i]) for i in scalars}
+            own = _own_errors(notes, len(found))
+            errors = {i: 2 * UNIT * abs(results[i]) + own[i] for i in scalars}
             for position, value in enumerate(values):
                 if not isinstance(value, Rounded) or not value.error:
                     continue
                 step_size = max(value.error, 1e-7 * abs(value.value), 1e-290)
                 moved = list(centre)
                 moved[position] = value.value + step_size
-                for i, shifted in enumerate(plain(*moved)):
-                    errors[i] += abs(float(shifted) - results[i]) / step_size * value.error
-            return [Rounded(r, e) for r, e in zip(results, errors, strict=True)]
+                shifted = plain(*moved)
+                for i in scalars:
+                    errors[i] += abs(float(shifted[i]) - results[i]) / step_size * value.error
+            return [Rounded(results[i], errors[i]) if i in results else r for i, r in enumerate(found)]
 
         return evaluate
 
@@ -130,12 +130,16 @@ class RoundedFloat64(Backend):
         """The float64 solution; its error is the inverse Jacobian applied to the error of the residual."""
         plain = get_backend("float64").group(solve)
         residual = self.compile(solve.residual)
+        bare = get_backend("float64").compile(solve.residual)
         size, offset = len(solve.unknowns), len(solve.unknowns) * len(solve.starts)
 
         def evaluate(*values: Any) -> list[Any]:
             x = [float(v) for v in plain(*[_value(v) for v in values])]
             flat = [v if isinstance(v, Rounded) else Rounded(v) for v in residual(*x, *values[offset:])]
-            matrix = np.eye(size) - np.array([v.value for v in flat[size:]]).reshape(size, size)
+            if solve.method == "newton":
+                matrix = np.eye(size) - np.array([v.value for v in flat[size:]]).reshape(size, size)
+            else:
+                matrix = np.eye(size) - _differences(bare, x, [_value(v) for v in values[offset:]])
             gap = np.array([f.error + abs(f.value - v) for f, v in zip(flat[:size], x, strict=True)])
             errors = np.abs(np.linalg.inv(matrix)) @ gap
             return [Rounded(v, e) for v, e in zip(x, errors, strict=True)]
@@ -150,6 +154,16 @@ class RoundedFloat64(Backend):
         if not isinstance(number, float):
             return number
         return Rounded(number, 0.0 if number.is_integer() or np.isinf(number) else UNIT * abs(number))
+
+
+def _differences(function: Numeric, x: list[float], parameters: list[Any]) -> Any:
+    """Jacobian of a map by central differences."""
+    columns = []
+    for k, value in enumerate(x):
+        step = 1e-4 * max(abs(value), 1e-8)
+        up, down = (function(*x[:k], value + sign * step, *x[k + 1 :], *parameters) for sign in (1, -1))
+        columns.append([(float(a) - float(b)) / (2 * step) for a, b in zip(up, down, strict=True)])
+    return np.array(columns).T
 
 
 def _value(value: Any) -> Any:

@@ -1,0 +1,123 @@
+"""Exact identities between risks: the excess over Bayes, the information sum rule, the cost of random lengths."""
+
+from sympy import Integral, Piecewise, Rational, log
+
+from theorem_engine import NONNEGATIVE, LengthMean, Output, Source, corollary, remark
+from theorem_engine.registry.duranthon2026.minimal import CASES
+from theorem_engine.registry.duranthon2026.notation import (
+    IS_ARGMAX,
+    MODEL,
+    ON_MANIFOLD,
+    L,
+    Q,
+    S,
+    activation,
+    m_kk,
+    m_vv,
+    n,
+    nu,
+    p,
+    shift,
+    task,
+    var,
+)
+from theorem_engine.registry.duranthon2026.weights import bayes_risk, moments, posterior_tokens
+from theorem_engine.validators.duranthon2026 import attention_excess, bayes_information, best_attention
+
+t = var("t", "t", "share of the range of nu, integrated over", NONNEGATIVE)
+
+
+@remark(
+    "duranthon2026.excess-identity",
+    title="The excess over Bayes is a squared distance from the posterior",
+    source=Source("2509.21936", "Section 4", guessed=True),
+    given=(task, nu, L, m_kk, m_vv, activation, shift),
+    outputs={
+        "excess": Output("risk minus Bayes risk", NONNEGATIVE),
+        "distance": Output("mean squared distance of m_vv sigma from the posterior p", NONNEGATIVE),
+    },
+    assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
+    needs={"miss": "gaussian.erf-miss"},
+    cases={"is_argmax": IS_ARGMAX},
+    checks=(attention_excess,),
+    marks="DV",
+    notes=("Holds for any weights that are functions of the tokens.",),
+)
+def excess_identity(task, nu, L, m_kk, m_vv, activation, shift, *, miss, is_argmax):
+    """risk = Bayes risk + E |m_vv sigma - p|^2, since p_l is the posterior mean of the hidden indicator.
+
+    The excess is formed from the risk and the Bayes risk, the distance from E sum sigma^2,
+    E sum sigma p = E sigma_eps (Nishimori) and E sum p^2.
+    """
+    found = moments(task, activation, is_argmax, m_kk, 0, shift, miss)
+    tokens = posterior_tokens(task, is_argmax)
+    if is_argmax:
+        square = 1
+    elif task == "spiked":
+        square = tokens.mean(hidden=p**2) + tokens.mean(hidden=1, each=(p**2,))
+    else:
+        square = tokens.mean(each=(p**2,))
+    return {
+        **found.definitions,
+        "excess": 1 - 2 * m_vv * S + m_vv**2 * Q - bayes_risk(task, is_argmax),
+        "distance": m_vv**2 * Q - 2 * m_vv * S + square,
+    }
+
+
+@remark(
+    "duranthon2026.information-sum-rule",
+    title="The Bayes risk of the spiked task integrates to twice the entropy of the position",
+    source=Source("2509.21936", "Section 4", guessed=True),
+    given=(L,),
+    outputs={
+        "integral": Output("integral of the spiked Bayes risk over nu", NONNEGATIVE),
+        "two_log_L": Output("2 E log L", NONNEGATIVE),
+    },
+    assumes=MODEL,
+    needs={"bayes": "duranthon2026.bayes-risk"},
+    checks=(bayes_information,),
+    marks="DV",
+    notes=("d risk/d nu = -E |diag p - p p^T|^2.",),
+)
+def information_sum_rule(L, *, bayes):
+    """The Bayes risk is twice the derivative of the mutual information of position and scores in nu.
+
+    That information grows from 0 to log L, so the integral over all nu is 2 log L; it is taken over
+    t = nu/(nu + scale), where the exponential fall leaves nothing at the end.
+    """
+    scale = 4 + 2 * log(LengthMean(L, L))
+    here = scale * t / (1 - t)
+    integrand = bayes(here, L, task="spiked") * scale / (1 - t) ** 2
+    ends = (0, Rational(1, 4), Rational(1, 2), Rational(3, 4), 1)
+    total = sum(Integral(integrand, (t, a, b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+    return {"integral": total, "two_log_L": 2 * LengthMean(log(L), L)}
+
+
+@corollary(
+    "duranthon2026.variable-length",
+    title="What a random sequence length costs an activation",
+    source=Source("2509.21936", "Corollary 4.4"),
+    given=(task, nu, L, activation, shift),
+    outputs={"excess": Output("minimal risk minus the mean of the minimal risks at each length", NONNEGATIVE)},
+    assumes=(*MODEL, ON_MANIFOLD),
+    needs={"minimal": "duranthon2026.minimal-risk", "bayes": "duranthon2026.bayes-risk"},
+    cases=CASES,
+    checks=(best_attention,),
+    marks="DVG",
+    notes=(
+        "Zero for softmax, whose best parameters are the same for every length; the minimum of a mean is never below "
+        "the mean of minima.",
+        "Uniform on {1, 2, 3}, spiked, nu = 1: linear 0.4 against a Bayes risk of 0.26869.",
+    ),
+)
+def variable_length(task, nu, L, activation, shift, *, minimal, bayes, is_argmax, has_no_signal, has_one_token):
+    """One set of parameters for all lengths against the best for each."""
+    if activation == "softmax":
+        named = {"task": task, "is_argmax": is_argmax}
+        return {"excess": bayes(nu, L, **named) - LengthMean(bayes(nu, n, **named), L, n)}
+    options = {"task": task, "activation": activation, "shift": shift, "is_argmax": is_argmax}
+    options["has_no_signal"] = has_no_signal
+    together = minimal(nu, L, has_one_token=has_one_token, **options)
+    # a single token is the hidden one
+    alone = Piecewise((0, n <= 1), (minimal(nu, n, **options), True))
+    return {"excess": together - LengthMean(alone, L, n)}

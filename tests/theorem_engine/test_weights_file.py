@@ -1,0 +1,152 @@
+"""Weights from a file: known structure is found, malformed files are refused, nothing is executed."""
+
+import json
+import pickle
+import struct
+
+import numpy as np
+import pytest
+
+import theorem_engine as te
+from theorem_engine.errors import OutOfDomain, ValidityWarning
+from theorem_engine.weights_file import read_weights, split_rank_one
+
+SIZE = 192
+QUERY = {"c": 1, "gamma": 1, "nonlinearity": "tanh", "snr": 1}
+
+
+def write_safetensors(path, arrays, names=None):
+    """A file as the format's page describes it."""
+    header, data = {"__metadata__": {"made": "for a test"}}, b""
+    kinds = {"float64": "F64", "float32": "F32", "float16": "F16"}
+    for name, array in arrays.items():
+        raw = np.ascontiguousarray(array).tobytes()
+        header[name] = {
+            "dtype": kinds[str(array.dtype)],
+            "shape": list(array.shape),
+            "data_offsets": [len(data), len(data) + len(raw)],
+        }
+        data += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+@pytest.fixture
+def layer():
+    """W_K^T W_Q = 3 (I + w_K w_Q^T) with w_K = w_Q = mu of squared length two."""
+    rng = np.random.default_rng(0)
+    mu = rng.standard_normal(SIZE)
+    mu *= np.sqrt(2) / np.linalg.norm(mu)
+    key = np.linalg.qr(rng.standard_normal((SIZE, SIZE)))[0]
+    return {"W_K": key, "W_Q": 3 * key @ (np.eye(SIZE) + np.outer(mu, mu)), "mu": mu}
+
+
+@pytest.mark.parametrize("kind", ["npz", "safetensors"])
+def test_known_structure_is_found_and_predicted(layer, tmp_path, kind):
+    path = tmp_path / f"layer.{kind}"
+    np.savez(path, **layer) if kind == "npz" else write_safetensors(path, layer)
+    found = split_rank_one("", *read_weights(str(path)))
+    assert (found.scale, found.strength) == (pytest.approx(3), pytest.approx(2))
+    assert found.rest < 1e-12
+    prediction = te.predict("liao2026.interpolation-error", **QUERY, weights_file=str(path))
+    by_hand = {"key_norm2": 2, "query_norm2": 2, "key_query": 2, "mu_key": "sqrt(2)", "mu_query": "sqrt(2)"}
+    assert prediction.value == pytest.approx(
+        te.predict("liao2026.interpolation-error", **QUERY, **by_hand).value, rel=1e-9
+    )
+    assert "rest of norm" in str(prediction.point["weights_file"])
+
+
+def test_without_a_direction_the_weights_count_as_orthogonal(layer, tmp_path):
+    path = tmp_path / "layer.npz"
+    np.savez(path, W_K=layer["W_K"], W_Q=layer["W_Q"])
+    value = te.predict("liao2026.interpolation-error", **QUERY, weights_file=path).value
+    assert value == pytest.approx(
+        te.predict("liao2026.interpolation-error", **QUERY, weights="orthogonal").value, rel=1e-12
+    )
+
+
+def test_a_layer_of_gpt2_is_cut_as_documented(tmp_path):
+    """Columns of c_attn are queries, keys, values; heads are 64 columns each."""
+    rng = np.random.default_rng(1)
+    query, key, value = rng.standard_normal((3, SIZE, SIZE)).astype(np.float32) / 20
+    path = tmp_path / "model.safetensors"
+    write_safetensors(path, {"transformer.h.2.attn.c_attn.weight": np.hstack([query, key, value])})
+    whole, _ = read_weights(f"{path}#2")
+    assert np.allclose(whole, key @ query.T, atol=1e-5)
+    head, _ = read_weights(f"{path}#2.1")
+    assert np.allclose(head, key[:, 64:128] @ query[:, 64:128].T, atol=1e-5)
+    for place in (f"{path}#0", f"{path}#2.7"):
+        with pytest.raises(OutOfDomain):
+            te.predict("liao2026.interpolation-error", **QUERY, weights_file=place)
+
+
+def test_a_layer_far_from_identity_is_warned_about(tmp_path):
+    rng = np.random.default_rng(2)
+    path = tmp_path / "far.npz"
+    np.savez(path, W_K=np.eye(50), W_Q=np.eye(50) + 0.3 * rng.standard_normal((50, 50)))
+    with pytest.warns(ValidityWarning, match="rest of norm"):
+        te.predict("liao2026.interpolation-error", **QUERY, weights_file=path)
+
+
+def _header(text, data=b""):
+    raw = text if isinstance(text, bytes) else json.dumps(text).encode()
+    return struct.pack("<Q", len(raw)) + raw + data
+
+
+GOOD = {"dtype": "F64", "shape": [2, 2], "data_offsets": [0, 32]}
+EYE = np.eye(2).tobytes()
+BAD = {
+    "empty.safetensors": b"",
+    "short.safetensors": b"\x01",
+    "long-header.safetensors": struct.pack("<Q", 2**60) + b"{}",
+    "not-json.safetensors": _header(b"{W_K"),
+    "not-an-object.safetensors": _header([1, 2]),
+    "deep.safetensors": _header(b"[" * 100_000),
+    "twice.safetensors": _header(b'{"W_K": 1, "W_K": 2}'),
+    "no-offsets.safetensors": _header({"W_K": {"dtype": "F64", "shape": [2, 2]}}, EYE),
+    "negative.safetensors": _header({"W_K": {**GOOD, "data_offsets": [-32, 0]}}, EYE),
+    "outside.safetensors": _header({"W_K": {**GOOD, "data_offsets": [32, 64]}}, EYE),
+    "wrong-shape.safetensors": _header({"W_K": {**GOOD, "shape": [2, 3]}}, EYE),
+    "float-shape.safetensors": _header({"W_K": {**GOOD, "shape": [2.0, 2]}}, EYE),
+    "overlap.safetensors": _header({"W_K": GOOD, "W_Q": GOOD}, EYE),
+    "trailing.safetensors": _header({"W_K": GOOD}, EYE + b"more"),
+    "only-keys.safetensors": _header({"W_K": GOOD}, EYE),
+    "not-a-zip.npz": b"PK\x03\x04 and nothing else",
+    "pickled.npz": pickle.dumps({"W_K": 1}),
+    "weights.bin": EYE,
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_malformed_files_are_refused(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(BAD[name])
+    with pytest.raises(OutOfDomain, match=r"liao2026\.interpolation-error: weights_file"):
+        te.predict("liao2026.interpolation-error", **QUERY, weights_file=str(path))
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"W_K": np.eye(3), "W_Q": np.eye(4)},
+        {"W_K": np.eye(3)},
+        {"W_K": np.eye(3), "W_Q": np.full((3, 3), np.nan)},
+        {"W_K": np.eye(3), "W_Q": -np.eye(3)},
+        {"W_K": np.eye(3), "W_Q": np.eye(3), "mu": np.zeros(3)},
+        {"W_K": np.eye(3), "W_Q": np.array([["a"] * 3] * 3)},
+        {"W_K": np.ones(3), "W_Q": np.ones(3)},
+    ],
+)
+def test_arrays_that_make_no_layer_are_refused(arrays, tmp_path):
+    path = tmp_path / "layer.npz"
+    np.savez(path, **arrays)
+    with pytest.raises(OutOfDomain):
+        te.predict("liao2026.interpolation-error", **QUERY, weights_file=path)
+
+
+def test_a_pickle_inside_an_archive_is_not_opened(tmp_path):
+    path = tmp_path / "layer.npz"
+    np.savez(path, W_K=np.array([{"a": 1}], dtype=object), W_Q=np.eye(2))
+    with pytest.raises(OutOfDomain, match="readable"):
+        te.predict("liao2026.interpolation-error", **QUERY, weights_file=path)

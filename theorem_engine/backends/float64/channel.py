@@ -1,0 +1,112 @@
+"""Channel averages in double precision, on scrambled Sobol points."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.float64.points import each_point
+from theorem_engine.methods.prox import POINTS, RESPONSES
+from theorem_engine.replicates import COUNT, chosen
+from theorem_engine.trace import note
+
+SEED = 20260117
+#: Fewest points of one scramble.
+LEAST = 32
+#: Sets of random numbers up to this many bytes are kept.
+KEPT = 2**27
+#: Below this many numbers of one scramble, starting threads costs more than it saves.
+WORTH_THREADS = 2**14
+
+
+def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
+    """All bodies on the same samples, scramble by scramble."""
+    (mean,) = means
+    channel = _Channel(mean, parameters, backend)
+    return lambda *values: each_point(channel.evaluate, values)
+
+
+class _Channel:
+    """A compiled channel: fields, proximal point, bodies."""
+
+    def __init__(self, mean: Any, parameters: tuple[Any, ...], backend: Backend) -> None:
+        self.mean = mean
+        self.sizes = backend.function(parameters, list(mean.sizes))
+        letters = [*mean.noise, *parameters]
+        self.point = mean.point
+        if self.point is None:
+            self.fields = None
+            self.bodies = backend.function(letters, list(mean.bodies), mean.definitions)
+        else:
+            self.fields = backend.function(letters, list(self.point.inputs), mean.definitions)
+            self.bodies = backend.function([*self.point.finds, *letters], list(mean.bodies), mean.definitions)
+
+    def evaluate(self, *values: Any) -> list[float]:
+        """Means over the scrambles in use; their spread is the reported error."""
+        tokens, samples = (int(x) for x in self.sizes(*values))
+        size = max(LEAST, 1 << max(0, (samples // COUNT) - 1).bit_length())
+        scrambles = chosen()
+
+        def one(index: int) -> Any:
+            with np.errstate(all="ignore"):
+                return self._scramble(index, size, tokens, values)
+
+        if len(scrambles) > 1 and size * tokens >= WORTH_THREADS // 4 and _threads() > 1:
+            with ThreadPoolExecutor(_threads()) as pool:
+                rows = np.array(list(pool.map(one, scrambles)))
+        else:
+            rows = np.array([one(i) for i in scrambles])
+        found = rows.mean(axis=0)
+        spread = rows.std(axis=0, ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else np.full(rows.shape[1], np.nan)
+        note("channel mean", [float(e) for e in spread], f"{len(rows)} scrambles of {size} Sobol points")
+        return [float(x) for x in found]
+
+    def _scramble(self, index: int, size: int, tokens: int, values: tuple[Any, ...]) -> Any:
+        per_token, per_sample = self.mean.noise_counts
+        numbers = normals(index, size, per_sample + per_token * tokens)
+        single = [numbers[:, i : i + 1] for i in range(per_sample)]
+        each = [numbers[:, per_sample + i * tokens : per_sample + (i + 1) * tokens] for i in range(per_token)]
+        first = (np.arange(tokens) == 0).astype(float)
+        letters = [*each, *single, first, *values]
+        found: list[Any] = []
+        if self.fields is not None:
+            omega, w, y, width_k, width_v = self.fields(*letters)
+            arguments = np.broadcast_to(omega, (size, tokens)), np.broadcast_to(w, (size, tokens)), y
+            nearest = POINTS[self.point.weights](*arguments, float(width_k), float(width_v))
+            found = [nearest.chi, nearest.z, nearest.rho, nearest.jumped]
+            if len(self.point.finds) > len(found):
+                response = RESPONSES[self.point.weights](nearest, arguments[1], float(width_k), float(width_v))
+                found += [response.kk, response.kv, response.vv, response.cross]
+        return [float(np.mean(np.broadcast_to(b, (size, 1)))) for b in self.bodies(*found, *letters)]
+
+
+def _threads() -> int:
+    """One thread where the environment asks for it, as worker processes do."""
+    return 1 if os.environ.get("OMP_NUM_THREADS") == "1" else min(4, os.cpu_count() or 1)
+
+
+def normals(index: int, size: int, width: int) -> Any:
+    """Standard normal numbers of one scramble, (size, width); the same at every call."""
+    return _kept(index, size, width) if 8 * size * width * COUNT <= KEPT else _drawn(index, size, width)
+
+
+@lru_cache(maxsize=8 * COUNT)
+def _kept(index: int, size: int, width: int) -> Any:
+    return _drawn(index, size, width)
+
+
+def _drawn(index: int, size: int, width: int) -> Any:
+    from scipy.special import ndtri
+    from scipy.stats import qmc
+
+    seed = np.random.default_rng([SEED, index])
+    uniform = qmc.Sobol(width, scramble=True, bits=32, rng=seed).random(size)
+    # points are multiples of 2^-32: the middle of their cells is never 0 or 1
+    drawn = ndtri(uniform + 2.0**-33)
+    drawn.setflags(write=False)
+    return drawn

@@ -1,0 +1,287 @@
+"""Verdicts: a theorem against simulators that have never seen it.
+
+Three answers, each with a stated error rate.
+
+- ``disagrees``: the gap exceeds what chance allows. Over all outputs of a check the probability of a false
+  alarm is ``false_alarm``, shared equally among them; thresholds are Student's, widened by the skewness of the mean.
+- ``agrees``: no output disagrees, and at least half of them were measured so well that a deviation of one
+  percent of their scale would have been reported 95 times in 100. The scale is the prediction, or the spread
+  of a single draw where that is larger: what is small against the randomness of one draw needs a sample of its own.
+- ``cannot tell``: everything else, with the reason.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from theorem_engine.catalogue import find_entry
+from theorem_engine.declaration import Entry
+from theorem_engine.errors import BadRequest, TheoremEngineError, ValidityWarning
+from theorem_engine.evidence import POWER, RELEVANT, Effort, Evidence, Row, flat_outputs, gather
+from theorem_engine.values import to_text
+
+AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
+TOKENS = ("gaussian", "rademacher", "laplace", "student5", "correlated")
+#: Probability that a single check raises a false alarm.
+FALSE_ALARM = 1e-3
+#: Skewness of a mean, and share of its spread in a few samples, above which its law is not known well enough.
+SKEWED, DOMINATED = 0.1, 0.05
+#: What runs of one computation differ by is taken as its error, this many times.
+RUNS_APART = 30.0
+#: An output predicted to be exactly zero is confirmed by zero up to this.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One output: what the theorem says, what a simulator says, and what follows."""
+
+    output: str
+    simulator: str
+    verdict: str
+    prediction: Any
+    estimate: Any
+    standard_error: float
+    z: float | None
+    samples: int
+    treatment: str
+    #: Gap at the largest size simulated, for limits; the gap is that after extrapolation.
+    raw_gap: float | None
+    gap: float | None
+    #: Smallest deviation, relative to the scale, that would have been reported 95 times in 100.
+    visible: float | None
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        from theorem_engine.display import jsonable
+
+        return {name: jsonable(value, None) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a check; prints as a table."""
+
+    entry: str
+    verdict: str
+    reason: str
+    rows: tuple[Comparison, ...]
+    point: Mapping[str, Any]
+    seed: int
+    samples: int
+    seconds: float
+    false_alarm: float
+    tokens: str = "gaussian"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def outside(self) -> bool:
+        """Whether the tokens were drawn outside the theorem's assumptions."""
+        return self.tokens != "gaussian"
+
+    @property
+    def z(self) -> float | None:
+        """The z-score furthest from zero."""
+        return max((row.z for row in self.rows if row.z is not None), key=abs, default=None)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict has three values; compare verdict.verdict with 'agrees'")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "entry": self.entry, "verdict": self.verdict, "reason": self.reason,
+            "point": {name: to_text(value) for name, value in self.point.items()},
+            "seed": self.seed, "samples": self.samples, "seconds": self.seconds, "false_alarm": self.false_alarm,
+            "tokens": self.tokens, "outside_assumptions": self.outside, "notes": list(self.notes),
+            "rows": [row.to_json() for row in self.rows],
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        point = ", ".join(f"{name}={to_text(value)}" for name, value in self.point.items())
+        lines = [f"{self.entry} at {point}: {self.verdict.upper()}" + (f" ({self.reason})" if self.reason else "")]
+        if self.outside:
+            lines.append(f"tokens are {self.tokens}: outside the theorem's assumptions, counted in no campaign")
+        cells = [("output", "theorem", "simulation", "error", "z", "samples", "verdict")]
+        for row in self.rows:
+            z = "" if row.z is None else f"{row.z:+.2f}"
+            cells.append(
+                (row.output, _short(row.prediction), _short(row.estimate), f"{row.standard_error:.1e}", z,
+                 str(row.samples), row.verdict)
+            )  # fmt: skip
+        widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+        if self.rows:
+            padded = ([c.ljust(w) for c, w in zip(line, widths, strict=True)] for line in cells)
+            lines += ["  " + "  ".join(line).rstrip() for line in padded]
+        treatments = dict.fromkeys(f"{row.simulator}: {row.treatment}" for row in self.rows if row.treatment)
+        lines += [f"  {text}" for text in (*treatments, *self.notes)]
+        lines.append(f"  seed {self.seed}, {self.seconds:.1f} s, false-alarm rate {self.false_alarm:g}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def check(
+    id: str,
+    *,
+    seconds: float = 20,
+    samples: int | None = None,
+    seed: int = 0,
+    tokens: str = "gaussian",
+    **point: Any,
+) -> Verdict:
+    """Whether an entry's simulators agree with it at a point: agrees, disagrees or cannot tell.
+
+    With ``samples`` the number of draws is fixed and nothing depends on the clock; otherwise sampling ends when
+    one percent of every output can be seen, or when the seconds are spent. ``tokens`` other than "gaussian" ask what
+    happens outside the theorem's assumptions.
+
+    >>> check("gaussian.erf-mean", t="0.3", g="0.7", samples=400_000).verdict
+    'agrees'
+    """
+    entry = find_entry(id)
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
+        raise BadRequest(f"seconds={seconds!r} is not a positive number")
+    if samples is not None and (isinstance(samples, bool) or not isinstance(samples, int) or samples < 2):
+        raise BadRequest(f"samples={samples!r} is not a whole number of at least 2")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise BadRequest(f"seed={seed!r} is not a whole number of at least 0")
+    if tokens not in TOKENS:
+        raise BadRequest(f"tokens={str(tokens)[:40]!r} is none of {', '.join(TOKENS)}")
+    effort = Effort(None if samples is not None else float(seconds), samples, seed, tokens)
+    return check_point(entry, point, effort, FALSE_ALARM)
+
+
+def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_alarm: float) -> Verdict:
+    """The verdict with a given probability of a false alarm; bad input is an error, all else becomes a reason."""
+    from theorem_engine.point import read_point
+    from theorem_engine.predicting import named_point, predict
+
+    begin = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ValidityWarning)
+        read = read_point(entry, point)
+    notes = tuple(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, ValidityWarning)))
+    named = named_point(entry, read)
+    evidence, predicted = Evidence(), {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+
+        def redraw(changed: Mapping[str, Any]) -> Mapping[str, Any]:
+            return predict(entry.id, **{**point, **changed}).outputs
+
+        try:
+            predicted = flat_outputs(predict(entry.id, **point).outputs)
+        except TheoremEngineError as error:
+            evidence.problems.append(f"the theorem gives no number here: {error}")
+        else:
+            planned = replace(effort, threshold=_normal_threshold(false_alarm / max(1, min(4, len(predicted)))))
+            evidence = gather(entry, named, predicted, planned, redraw)
+    rows = judge(evidence.rows, predicted, false_alarm)
+    verdict, reason = overall(rows, evidence.problems, is_warned=bool(notes))
+    return Verdict(
+        entry.id, verdict, reason, rows, named, effort.seed, sum(r.samples for r in rows),
+        time.perf_counter() - begin, false_alarm, effort.tokens, (*notes, *evidence.problems),
+    )  # fmt: skip
+
+
+def judge(rows: Sequence[Row], predicted: Mapping[str, Any], false_alarm: float) -> tuple[Comparison, ...]:
+    """Compare every row with its prediction; the false-alarm rate is shared equally among the rows."""
+    each = false_alarm / max(1, len(rows))
+    return tuple(_compare(row, predicted[row.output], each) for row in rows)
+
+
+def overall(rows: Sequence[Comparison], problems: Sequence[str], is_warned: bool = False) -> tuple[str, str]:
+    """The verdict of a check from those of its outputs."""
+    against = [row for row in rows if row.verdict == DISAGREES]
+    if against:
+        worst = max(against, key=lambda row: abs(row.z or 0.0))
+        if is_warned:
+            return CANNOT_TELL, f"{worst.output} is off, where the entry itself warns that sizes are too small"
+        return DISAGREES, f"{worst.output}: {worst.reason}"
+    if not rows:
+        return CANNOT_TELL, "; ".join(problems) or "no simulator covers an output of this entry"
+    agreed = [row for row in rows if row.verdict == AGREES]
+    open_rows = [row for row in rows if row.verdict == CANNOT_TELL]
+    if 2 * len(agreed) < len(rows) or not agreed:
+        return CANNOT_TELL, "; ".join(dict.fromkeys(f"{row.output}: {row.reason}" for row in open_rows[:3]))
+    left = f"not resolved: {', '.join(row.output for row in open_rows)}" if open_rows else ""
+    return AGREES, left
+
+
+def _normal_threshold(probability: float) -> float:
+    from scipy.special import ndtri
+
+    return -float(ndtri(probability / 2))
+
+
+def _compare(row: Row, prediction: Any, alarm: float) -> Comparison:
+    prediction = prediction if row.predicted is None else row.predicted
+    if row.problem:
+        verdict, z, visible, reason = CANNOT_TELL, None, None, row.problem
+    elif not isinstance(prediction, float) or not isinstance(row.estimate, float) or _is_infinite(prediction, row):
+        same = prediction == row.estimate
+        verdict, z, visible = (AGREES if same else DISAGREES), None, None
+        reason = "" if same else f"{_short(prediction)} is predicted, {_short(row.estimate)} found"
+    elif row.deterministic or row.standard_error == 0:
+        verdict, z, visible, reason = _compare_computed(row, prediction)
+    else:
+        verdict, z, visible, reason = _compare_sampled(row, prediction, alarm)
+    numbers = isinstance(prediction, float) and isinstance(row.estimate, float)
+    return Comparison(
+        row.output, row.simulator, verdict, prediction, row.estimate, row.standard_error, z, row.samples,
+        row.treatment, row.raw - prediction if numbers and row.raw is not None else None,
+        row.estimate - prediction if numbers else None, visible, reason,
+    )  # fmt: skip
+
+
+def _is_infinite(prediction: float, row: Row) -> bool:
+    return math.isinf(prediction) or math.isinf(row.estimate)
+
+
+def _compare_computed(row: Row, prediction: float) -> tuple[str, float | None, float | None, str]:
+    """Agreement up to the accuracy of both computations."""
+    gap = abs(row.estimate - prediction)
+    scale = max(abs(prediction), row.scale)
+    relative = row.tolerance if row.deterministic else ROUNDING
+    tolerance = max(relative * max(scale, abs(row.estimate)), RUNS_APART * row.spread, row.systematic)
+    if not tolerance:
+        tolerance = ROUNDING if prediction == 0 else 0.0
+    if not gap <= tolerance:
+        return DISAGREES, None, None, f"the gap {gap:.2g} exceeds the accuracy {tolerance:.2g} of both computations"
+    visible = tolerance / scale if scale else 0.0
+    if visible > RELEVANT:
+        return CANNOT_TELL, None, visible, f"the computation is accurate to {tolerance:.1g} only"
+    return AGREES, None, visible, ""
+
+
+def _compare_sampled(row: Row, prediction: float, alarm: float) -> tuple[str, float | None, float | None, str]:
+    """A test of the mean, and whether it could have failed."""
+    from scipy.special import stdtrit
+
+    gap, error = row.estimate - prediction, row.standard_error
+    z = gap / error
+    if prediction == 0 and abs(gap) + error <= ROUNDING:
+        return AGREES, z, 0.0, ""
+    if abs(row.skewness) > SKEWED or row.dominance > DOMINATED:
+        return CANNOT_TELL, z, None, f"a few of {row.samples} samples make up the mean: its error is not known"
+    threshold = -float(stdtrit(row.degrees, alarm / 2)) if row.degrees < 1e6 else _normal_threshold(alarm)
+    # Cornish-Fisher: the quantile of a studentised mean moves by this much with the skewness
+    threshold += abs(row.skewness) * (2 * threshold**2 + 1) / 6
+    scale = max(abs(prediction), row.spread)
+    visible = ((threshold + POWER) * error + row.systematic) / scale
+    if abs(gap) > threshold * error + row.systematic + 1e-12 * abs(prediction):
+        return DISAGREES, z, visible, f"{gap:+.3g} off, {abs(z):.1f} standard errors, threshold {threshold:.2f}"
+    if visible > RELEVANT:
+        return CANNOT_TELL, z, visible, f"{row.samples} samples show deviations above {100 * visible:.2g} % only"
+    return AGREES, z, visible, ""

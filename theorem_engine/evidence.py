@@ -1,0 +1,351 @@
+"""Evidence: what the simulators of an entry say at a point, before anything is compared with the theorem.
+
+A simulator may state facts about itself as attributes; a plain sampler states none.
+
+- ``deterministic``: it returns runs of one computation, not samples. ``tolerance`` is its relative accuracy
+  (1e-6 if absent) and ``scale`` the size below which its outputs are noise (zero if absent). What two runs
+  differ by shows how far rounding or step sizes were magnified.
+- ``systematic``: relative bound on what its samples are off by in the mean.
+- ``order``: power of the size in the leading finite-size correction, where the entry's own words leave it open.
+- ``random_letter``: the prediction is a random path itself, drawn by this letter; the two laws are compared.
+- ``token_laws``: the laws it can draw tokens from, as ``point["tokens"]``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from theorem_engine.declaration import Entry
+from theorem_engine.domains import ComplexValue, Distribution, Integers
+from theorem_engine.errors import DeclarationError, NotAvailable
+from theorem_engine.simulators import simulator
+from theorem_engine.values import as_float
+
+#: Deviation, relative to the scale of an output, that a check must be able to see before it may agree.
+RELEVANT = 0.01
+#: Standard errors by which a relevant deviation must exceed the threshold to be seen 95 times in 100.
+POWER = 1.645
+#: Largest sizes of a limit's simulations, as shares of the simulator's own.
+SIZES = (0.375, 0.75, 1.5)
+DEFAULT_SIZE = 400
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one simulator says about one output."""
+
+    output: str
+    simulator: str
+    estimate: Any
+    standard_error: float = 0.0
+    #: Standard deviation of one sample; of runs of a computation, how far they lie apart.
+    spread: float = 0.0
+    #: Bound on what the estimate is off by whatever the number of samples.
+    systematic: float = 0.0
+    #: Skewness of the mean: that of a sample over the square root of their number.
+    skewness: float = 0.0
+    #: Share of the spread that a few samples make up.
+    dominance: float = 0.0
+    samples: int = 0
+    degrees: float = math.inf
+    deterministic: bool = False
+    tolerance: float = 0.0
+    scale: float = 0.0
+    treatment: str = ""
+    #: Estimate at the largest size, where the estimate is an extrapolation.
+    raw: float | None = None
+    #: Means of random predictions, which take the place of the prediction.
+    predicted: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much may be spent, and from which random numbers."""
+
+    seconds: float | None = 20.0
+    samples: int | None = None
+    seed: int = 0
+    tokens: str = "gaussian"
+    #: Two-sided threshold in standard errors that the sample size is planned for.
+    threshold: float = 4.0
+
+
+@dataclass
+class Evidence:
+    """All rows, and the reasons why there are no more."""
+
+    rows: list[Row] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def named_simulators(entry: Entry) -> list[tuple[str, Callable[..., Any]]]:
+    """The functions an entry names, by text or as they are."""
+    return [
+        (check, simulator(check)) if isinstance(check, str) else (f"{_module(check)}.{check.__name__}", check)
+        for check in entry.checks
+    ]
+
+
+def _module(function: Any) -> str:
+    return str(function.__module__).rpartition(".")[2]
+
+
+def plain_point(point: Mapping[str, Any]) -> dict[str, Any]:
+    """A point of exact values as the numbers and names that simulators read."""
+    return {name: _plain(value) for name, value in point.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (bool, str, int)):
+        return value
+    if isinstance(value, Distribution):
+        return value.weights[0][0] if len(value.weights) == 1 else {n: as_float(w) for n, w in value.weights}
+    if isinstance(value, ComplexValue):
+        return complex(as_float(value.real), as_float(value.imaginary))
+    try:
+        number = as_float(value)
+    except (TypeError, ValueError, AttributeError):
+        return value
+    return int(number) if math.isfinite(number) and number == int(number) else number
+
+
+def flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Numbers, truth values and words of an output, each under a name of its own."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from flatten(f"{name}.{key}", part)
+    elif isinstance(value, (list, tuple)) or (hasattr(value, "ndim") and value.ndim):
+        for i, part in enumerate(value):
+            yield from flatten(f"{name}.{i}", part)
+    elif isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        yield f"{name}.re", float(value.real)
+        yield f"{name}.im", float(value.imag)
+    elif isinstance(value, (bool, str)):
+        yield name, value
+    elif value is not None:
+        item = value.item() if hasattr(value, "item") else value
+        yield name, item if isinstance(item, (bool, str)) else float(item)
+
+
+def flat_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """All leaves of a prediction's outputs by name."""
+    return {name: leaf for output, value in outputs.items() for name, leaf in flatten(output, value)}
+
+
+def gather(
+    entry: Entry,
+    point: Mapping[str, Any],
+    predicted: Mapping[str, Any],
+    effort: Effort,
+    redraw: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
+) -> Evidence:
+    """Run every simulator of an entry at a point; what fails becomes a reason, never an exception.
+
+    ``predicted`` says which outputs are wanted and how accurately; ``redraw`` evaluates a random
+    prediction with some letters changed.
+    """
+    evidence = Evidence()
+    found = named_simulators(entry)
+    simulated = plain_point(point)
+    if effort.tokens != "gaussian":
+        found = _with_tokens(entry, found, effort.tokens)
+        simulated["tokens"] = effort.tokens
+    for name, function in found:
+        share = None if effort.seconds is None else effort.seconds / len(found)
+        run = _Run(entry, name, function, simulated, predicted, replace(effort, seconds=share), redraw)
+        try:
+            rows = run.rows()
+        except DeclarationError:
+            raise
+        except Exception as error:  # a simulator is foreign code: whatever it raises is its answer
+            evidence.problems.append(f"{name} raised {type(error).__name__}: {str(error)[:200]}")
+            continue
+        evidence.rows.extend(rows)
+        if not rows:
+            evidence.problems.append(f"{name} simulates none of the outputs")
+    return evidence
+
+
+def _with_tokens(entry: Entry, found: list[tuple[str, Any]], law: str) -> list[tuple[str, Any]]:
+    able = [(name, function) for name, function in found if getattr(function, "token_laws", ())]
+    if not able:
+        raise NotAvailable(f"{entry.id}: its simulators draw Gaussian tokens only, so tokens={law!r} is not available")
+    laws = able[0][1].token_laws
+    if law not in laws:
+        raise NotAvailable(f"{entry.id}: no tokens {law[:40]!r}; its simulators know {', '.join(laws)}")
+    return able
+
+
+@dataclass
+class _Run:
+    """One simulator at one point."""
+
+    entry: Entry
+    name: str
+    function: Callable[..., Any]
+    point: dict[str, Any]
+    predicted: Mapping[str, Any]
+    effort: Effort
+    redraw: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None
+
+    def rows(self) -> list[Row]:
+        if getattr(self.function, "deterministic", False):
+            return self._computed()
+        if getattr(self.function, "random_letter", "") and self.redraw is not None:
+            return self._two_laws(self.function.random_letter)  # type: ignore[attr-defined]
+        places = self._sizes()
+        if places:
+            return self._extrapolated(places)
+        treatment = "no size to extrapolate in" if self.entry.regime.limit else "exact at this size"
+        return [replace(row, treatment=treatment) for row in self._sampled(self.point, self.name, self.effort)]
+
+    def _computed(self) -> list[Row]:
+        from theorem_engine.validators.statistics import generator
+
+        results = self.function(self.point, generator(self.effort.seed, self.name, 0), 2)
+        rows = []
+        for output, runs in results.items():
+            first, second = (dict(flatten(output, run)) for run in list(runs)[:2])
+            for leaf, value in first.items():
+                if leaf not in self.predicted:
+                    continue
+                number = isinstance(value, float) and math.isfinite(value)
+                problem = "its result is not a number" if isinstance(value, float) and math.isnan(value) else ""
+                row = Row(
+                    leaf, self.name, value, spread=abs(value - second[leaf]) if number else 0.0, samples=2,
+                    deterministic=True, tolerance=getattr(self.function, "tolerance", 1e-6),
+                    scale=getattr(self.function, "scale", 0.0), treatment="computed by another method",
+                    problem=problem,
+                )  # fmt: skip
+                rows.append(row)
+        return rows
+
+    def _sampled(self, point: Mapping[str, Any], stream: str, effort: Effort) -> list[Row]:
+        from theorem_engine.validators.statistics import sample
+
+        def draw(rng: Any, count: int) -> dict[str, Any]:
+            return _split(self.function(point, rng, count), self.predicted)
+
+        found = sample(
+            draw, seed=effort.seed, stream=stream, seconds=effort.seconds, samples=effort.samples,
+            wanted=lambda moments: self._needed(moments, effort.threshold),
+        )  # fmt: skip
+        rows = []
+        for leaf, moments in found.moments.items():
+            n = moments.count
+            broken = f"{self.name} returned a value that is not finite" if leaf in found.broken else ""
+            row = Row(
+                leaf, self.name, moments.mean, moments.standard_error, moments.spread,
+                systematic=getattr(self.function, "systematic", 0.0) * abs(moments.mean),
+                skewness=moments.skewness / math.sqrt(n), dominance=moments.kurtosis / n, samples=n,
+                degrees=max(1, n - 1), problem=broken,
+            )  # fmt: skip
+            rows.append(row)
+        return rows
+
+    def _needed(self, moments: Mapping[str, Any], threshold: float) -> float:
+        """Samples that show a relevant deviation of every output; tiny outputs count as a third of their spread."""
+        most = 2.0
+        for leaf, seen in moments.items():
+            value = self.predicted[leaf]
+            scale = max(abs(value), seen.spread / 3) if isinstance(value, float) and math.isfinite(value) else 0.0
+            if scale > 0:
+                most = max(most, ((threshold + POWER) * seen.spread / (RELEVANT * scale)) ** 2)
+        return most
+
+    def _sizes(self) -> list[tuple[int, dict[str, Any]]]:
+        """Points of growing size, for a limit: whole-number letters scaled together, or the simulator's own size."""
+        if not self.entry.regime.limit or getattr(self.function, "exact", False):
+            return []
+        import sys
+
+        largest = getattr(sys.modules.get(self.function.__module__), "SIZE", 0)
+        whole = [x.name for x in self.entry.letters if isinstance(x.domain, Integers) and x.name in self.point]
+        if not largest:
+            return []
+        places = []
+        for share in SIZES:
+            size = round(share * largest)
+            if whole:
+                factor = size / max(self.point[name] for name in whole)
+                changed = {name: max(1, round(factor * self.point[name])) for name in whole}
+            else:
+                changed = {"size": size}
+            places.append((size, {**self.point, **changed}))
+        return places
+
+    def _extrapolated(self, places: list[tuple[int, dict[str, Any]]]) -> list[Row]:
+        from theorem_engine.extrapolation import extrapolated_row
+
+        at_size: list[tuple[int, dict[str, Row]]] = []
+        for number, (size, point) in enumerate(places):
+            # half of the time goes to the largest size, where a sample costs most
+            share = (0.2, 0.3, 0.5)[number] if len(places) == 3 else 1 / len(places)
+            seconds = None if self.effort.seconds is None else share * self.effort.seconds
+            # an extrapolation to infinity magnifies errors a few times
+            effort = replace(self.effort, seconds=seconds, threshold=6 * self.effort.threshold)
+            rows = {row.output: row for row in self._sampled(point, f"{self.name}:{size}", effort)}
+            at_size.append((size, rows))
+        orders = stated_orders(self.entry, self.function)
+        return [extrapolated_row(leaf, self.name, at_size, orders) for leaf in at_size[-1][1]]
+
+    def _two_laws(self, letter: str) -> list[Row]:
+        """Means over simulated runs against means over random predictions."""
+        from theorem_engine.validators.statistics import Moments, sample
+
+        half = None if self.effort.seconds is None else self.effort.seconds / 2
+        sampled = {row.output: row for row in self._sampled(self.point, self.name, replace(self.effort, seconds=half))}
+        redraw = self.redraw
+        assert redraw is not None
+
+        def draw(rng: Any, count: int) -> dict[str, Any]:
+            runs = [flat_outputs(redraw({letter: int(s)})) for s in rng.integers(2**62, size=count)]
+            return {leaf: [run[leaf] for run in runs] for leaf in sampled}
+
+        stream = f"{self.name}:prediction"
+        limit = None if self.effort.samples is None else max(2, self.effort.samples // 50)
+        theirs: Mapping[str, Moments] = sample(
+            draw, seed=self.effort.seed, stream=stream, seconds=half, samples=limit,
+            wanted=lambda moments: self._needed(moments, 2 * self.effort.threshold),
+        ).moments  # fmt: skip
+        rows = []
+        for leaf, row in sampled.items():
+            paths = theirs[leaf]
+            joined = replace(
+                row, standard_error=math.hypot(row.standard_error, paths.standard_error), predicted=paths.mean,
+                degrees=max(1, min(row.samples, paths.count) - 1),
+                skewness=max(abs(row.skewness), abs(paths.skewness) / math.sqrt(paths.count)),
+                treatment=f"exact at this size; the prediction is a mean over {paths.count} random paths",
+            )  # fmt: skip
+            rows.append(joined)
+        return rows
+
+
+def _split(results: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Samples of real numbers that are wanted; complex ones as two parts."""
+    import numpy as np
+
+    split: dict[str, Any] = {}
+    for name, values in results.items():
+        block = np.asarray(values)
+        if np.iscomplexobj(block) or f"{name}.re" in wanted:
+            split.update({f"{name}.re": np.real(block), f"{name}.im": np.imag(block)})
+        else:
+            split[name] = block
+    return {name: block for name, block in split.items() if isinstance(wanted.get(name), float)}
+
+
+def stated_orders(entry: Entry, function: Any) -> tuple[float, ...]:
+    """Powers of the size that the finite-size correction may have: the simulator's word, else the entry's."""
+    if hasattr(function, "order"):
+        return (float(function.order),)
+    text = entry.regime.correction
+    found = [0.5] if re.search(r"1/sqrt", text) else []
+    if re.search(r"1/[A-Za-z]\b", text):
+        found.append(1.0)
+    return tuple(found) or (0.5, 1.0)

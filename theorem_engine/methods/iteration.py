@@ -1,0 +1,78 @@
+"""Self-consistent equations x = F(x) by iteration of the map itself, for maps without symbolic derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+#: A change of a positive unknown by more than this factor's logarithm in one step is cut.
+LONGEST = 1.5
+
+
+def iterate(
+    function: Callable[[Array], Array],
+    start: Array,
+    positive: Sequence[bool],
+    *,
+    memory: int,
+    damping: float,
+    steps: int,
+    tolerance: float,
+    patience: int = 12,
+) -> tuple[Array, float, int]:
+    """Damped iteration, accelerated by Anderson's method over ``memory`` steps (0: none).
+
+    Positive unknowns are followed by their logarithm; where the map leaves their domain the step is a cut
+    one outwards. Stops at the tolerance, at the budget, or when ``patience`` steps have not lowered
+    the residual. Returns the best point, its residual and the number of evaluations.
+    """
+    logarithmic = np.asarray(positive, dtype=bool)
+    u = np.where(logarithmic, np.log(np.maximum(np.where(logarithmic, start, 1.0), 1e-300)), start)
+    points: list[Array] = []
+    moves: list[Array] = []
+    best, smallest, idle, taken, size = u, np.inf, 0, 0, np.inf
+    for taken in range(1, steps + 1):
+        x = np.where(logarithmic, np.exp(u), u)
+        move = _move(function(x), x, u, logarithmic)
+        size = float(np.max(np.abs(move) / np.where(logarithmic, 1.0, np.maximum(1.0, np.abs(u)))))
+        idle = 0 if size < 0.9 * smallest else idle + 1
+        if size < smallest:
+            best, smallest = u, size
+        if smallest <= tolerance or (memory and idle >= patience and smallest <= 1e-3):
+            break
+        if idle and idle % patience == 0:
+            # a stuck acceleration forgets its past and starts again from the best point
+            points, moves = [], []
+            u = best
+            x = np.where(logarithmic, np.exp(u), u)
+            move = _move(function(x), x, u, logarithmic) * 0.3
+        points, moves = [*points[-memory:], u], [*moves[-memory:], move]
+        u = _accelerated(points, moves, damping) if memory and len(points) > 1 else u + damping * move
+    return np.where(logarithmic, np.exp(best), best), smallest, taken
+
+
+def _move(value: Array, x: Array, u: Array, logarithmic: Any) -> Array:
+    usable = np.isfinite(value) & (~logarithmic | (value > 0))
+    with np.errstate(all="ignore"):
+        wanted = np.where(logarithmic, np.log(np.where(value > 0, value, 1.0)), value)
+    # a width that would be negative is one that wants to grow without bound
+    move = np.where(usable, wanted - u, np.where(logarithmic, LONGEST, 0.0))
+    result: Array = np.where(logarithmic, np.clip(move, -LONGEST, LONGEST), move)
+    return result
+
+
+def _accelerated(points: list[Array], moves: list[Array], damping: float) -> Array:
+    """The combination of past points whose moves nearly cancel, then a damped step from there."""
+    du = np.stack([a - b for a, b in zip(points[1:], points[:-1], strict=True)], axis=1)
+    dg = np.stack([a - b for a, b in zip(moves[1:], moves[:-1], strict=True)], axis=1)
+    gamma = np.linalg.lstsq(dg, moves[-1], rcond=1e-10)[0]
+    step = damping * moves[-1] - (du + damping * dg) @ gamma
+    longest = float(np.max(np.abs(step)))
+    # far from the solution the secant model may point anywhere
+    limit = 4 * float(np.max(np.abs(moves[-1]))) + 1e-300
+    result: Array = points[-1] + (step if longest <= limit else damping * moves[-1])
+    return result

@@ -1,0 +1,187 @@
+"""Averages over the fields of a channel, taken on a fixed set of common random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+from sympy.core.symbol import Str
+
+from theorem_engine.operators.base import Component, Operator, hygienic
+
+
+class TokenSort(sympy.Function):
+    """The tokens' numbers in decreasing order: the largest is the first token's."""
+
+    nargs = 1
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return rf"\mathrm{{sort}}\left({printer._print(self.args[0])}\right)"
+
+
+class TokenFront(sympy.Function):
+    """``TokenFront(x, slope, u)``: x with a token drawn from softmax(slope x) by the uniform u brought to the front.
+
+    The tokens are put in decreasing order first, so that the result has as few jumps as it can have.
+    """
+
+    nargs = 3
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return rf"\mathrm{{front}}_{{{printer._print(self.args[1])}}}\left({printer._print(self.args[0])}\right)"
+
+
+class TokenLogSum(sympy.Function):
+    """Logarithm of the sum of exponentials over the tokens, without overflow."""
+
+    nargs = 1
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return rf"\log\sum_\ell e^{{{printer._print(self.args[0])}}}"
+
+
+class ProximalPoint(sympy.Basic):
+    """The minimiser of |chi-omega|^2/(2 V_k) + |z-w|^2/(2 V_v) + (y - sigma(chi).z)^2/2 as letters of a channel.
+
+    ``finds`` are the letters of the minimising chi and z, of the residual y - sigma(chi).z and of a mark
+    that is one where the minimiser is not the one nearest to omega, then, if asked for with
+    ``response``, of the squared Frobenius norms of the derivatives of (chi-omega)/V_k and (z-w)/V_v in omega
+    and w (kk, kv, vv) and of the trace of A_kk A_vv^T + A_kv A_vk^T.
+    """
+
+    def __new__(cls, weights: Any, centres: Any, label: Any, widths: Any, finds: Any) -> Any:
+        """Keep all as arguments."""
+        name = weights if isinstance(weights, Str) else Str(weights)
+        return sympy.Basic.__new__(
+            cls, name, sympy.Tuple(*centres), sympy.sympify(label), sympy.Tuple(*widths), sympy.Tuple(*finds)
+        )
+
+    @property
+    def weights(self) -> str:
+        """How scores become weights: "linear" (1 + chi) or "softmax"."""
+        return str(self.args[0].name)
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """omega, w, y, V_k, V_v."""
+        return (*self.args[1], self.args[2], *self.args[3])
+
+    @property
+    def finds(self) -> tuple[Any, ...]:
+        """Letters of the results: four, or eight with the response."""
+        return tuple(self.args[4])
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\mathrm{{prox}}_{{{self.weights}}}\left({', '.join(printer._print(x) for x in self.inputs)}\right)"
+
+
+class ChannelMean(Operator):
+    """Means of several functions of standard normal letters, evaluated together on common random numbers.
+
+    The random numbers are the same whenever the operator is evaluated, so that the means are smooth and
+    deterministic functions of the parameters; their statistical error is told by independent scrambles.
+
+    ``token_normals`` have one standard normal for each of ``tokens`` tokens, ``normals`` one for the sample;
+    ``first`` is one on the first token and zero on the others; ``where`` defines letters for use in the
+    bodies; ``point`` makes letters of a proximal point available. Every body is one number per sample.
+    """
+
+    lowering = "channel"
+    vectorised = False
+
+    @classmethod
+    def of(
+        cls,
+        bodies: Mapping[str, Any],
+        *,
+        token_normals: tuple[Any, ...],
+        normals: tuple[Any, ...],
+        first: Any,
+        tokens: Any,
+        samples: Any,
+        where: Mapping[Any, Any] | None = None,
+        point: Any = None,
+    ) -> Any:
+        """Bind the random letters, the defined ones and those of the proximal point."""
+        local = dict(where or {})
+        finds = point.finds if point is not None else ()
+        letters = (*token_normals, *normals, first, *local, *finds)
+        parts = [sympy.sympify(e) for e in (*bodies.values(), *local.values())]
+        twins, bound = hygienic(letters, *parts, point if point is not None else sympy.Tuple())
+        noise = len(token_normals) + len(normals) + 1
+        return sympy.Expr.__new__(
+            cls,
+            sympy.Tuple(*bound[: len(bodies)]),
+            sympy.Tuple(*(Str(name) for name in bodies)),
+            sympy.Tuple(*twins[:noise]),
+            sympy.Tuple(sympy.Integer(len(token_normals)), sympy.Integer(len(normals))),
+            sympy.Tuple(*twins[noise : noise + len(local)]),
+            sympy.Tuple(*bound[len(bodies) : -1]),
+            bound[-1],
+            sympy.Tuple(sympy.sympify(tokens), sympy.sympify(samples)),
+        )
+
+    @property
+    def func(self) -> Any:
+        """Rebuild from ``args``."""
+        return lambda *args: sympy.Expr.__new__(ChannelMean, *args)
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """What is averaged."""
+        return tuple(self.args[0])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the means."""
+        return tuple(str(name.name) for name in self.args[1])
+
+    @property
+    def noise(self) -> tuple[Any, ...]:
+        """Letters per token, per sample, and the mark of the first token."""
+        return tuple(self.args[2])
+
+    @property
+    def noise_counts(self) -> tuple[int, int]:
+        """How many of the random letters are of each kind."""
+        a, b = (int(n) for n in self.args[3])
+        return a, b
+
+    @property
+    def definitions(self) -> dict[Any, Any]:
+        """Letters defined for use in the bodies."""
+        return dict(zip(self.args[4], self.args[5], strict=True))
+
+    @property
+    def point(self) -> Any:
+        """The proximal point, or None."""
+        return self.args[6] if isinstance(self.args[6], ProximalPoint) else None
+
+    @property
+    def sizes(self) -> tuple[Any, Any]:
+        """Tokens, and samples over all scrambles."""
+        tokens, samples = self.args[7]
+        return tokens, samples
+
+    @property
+    def bound(self) -> frozenset[Any]:
+        """Random letters, defined ones, and those of the proximal point."""
+        finds = self.point.finds if self.point is not None else ()
+        return frozenset(self.noise) | frozenset(self.args[4]) | frozenset(finds)
+
+    def components(self) -> int:
+        """One value for each body."""
+        return len(self.bodies)
+
+    def component_names(self) -> list[str]:
+        """Names of the components for printing."""
+        return [rf"\mathrm{{{name}}}".replace("_", r"\_") for name in self.names]
+
+    def mean(self, name: str) -> Any:
+        """The mean of a body, by its name."""
+        return Component(self, self.names.index(name))
+
+    def _latex(self, printer: Any) -> str:
+        shown = r",\; ".join(printer._print(body) for body in self.bodies)
+        return rf"\mathbb{{E}}\left[{shown}\right]"

@@ -1,0 +1,291 @@
+"""Statistics of simulations: streaming moments, seeds by counter, batches by memory, samples by budget.
+
+Nothing here knows what is simulated. Samples come in blocks; block b of a stream has a generator of its own that
+depends on the seed, the stream's name and b alone, so that a result does not depend on how many workers share the
+blocks or in which order they finish.
+"""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int], Mapping[str, ArrayLike]]
+
+#: Bytes a block of samples may take.
+MEMORY = 2**27
+#: Most samples in a block; more would not run faster.
+LARGEST_BLOCK = 2**16
+#: Share of the seconds spent on the pilot sample, and its largest size.
+PILOT_SHARE, PILOT = 0.1, 4096
+#: Samples are this many times as many as the pilot's spread asks for, against a spread it underestimated.
+SAFETY = 1.3
+
+
+def generator(seed: int, stream: str, block: int) -> np.random.Generator:
+    """The generator of one block of one stream.
+
+    >>> first, again = (generator(7, "risk", 3).random() for _ in range(2))
+    >>> first == again, first == generator(7, "risk", 4).random()
+    (True, False)
+    """
+    key = (zlib.crc32(stream.encode()), block)
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+@dataclass
+class Moments:
+    """Count, mean and central moments up to the fourth of numbers that are seen once.
+
+    Blocks are merged by the exact formulas for the union of two samples, which lose no digits where the
+    mean is large against the spread.
+
+    >>> merged = Moments.of([1.0, 2.0]).merge(Moments.of([4.0]))
+    >>> merged.count, round(merged.mean, 12), round(merged.variance, 12)
+    (3, 2.333333333333, 2.333333333333)
+    """
+
+    count: int = 0
+    mean: float = 0.0
+    second: float = 0.0
+    third: float = 0.0
+    fourth: float = 0.0
+
+    @classmethod
+    def of(cls, samples: ArrayLike) -> Moments:
+        """Moments of one block."""
+        values = np.asarray(samples, dtype=float).ravel()
+        if values.size == 0:
+            return cls()
+        mean = float(values.mean())
+        gaps = values - mean
+        squares = gaps * gaps
+        return cls(
+            values.size, mean, float(squares.sum()), float((squares * gaps).sum()), float((squares * squares).sum())
+        )
+
+    def merge(self, other: Moments) -> Moments:
+        """Moments of both samples together."""
+        if not self.count or not other.count:
+            return other if not self.count else self
+        a, b, n = self.count, other.count, self.count + other.count
+        gap = other.mean - self.mean
+        second = self.second + other.second + gap**2 * a * b / n
+        third = self.third + other.third + gap**3 * a * b * (a - b) / n**2
+        third += 3 * gap * (a * other.second - b * self.second) / n
+        fourth = self.fourth + other.fourth + gap**4 * a * b * (a * a - a * b + b * b) / n**3
+        fourth += 6 * gap**2 * (a * a * other.second + b * b * self.second) / n**2
+        fourth += 4 * gap * (a * other.third - b * self.third) / n
+        return Moments(n, self.mean + gap * b / n, second, third, fourth)
+
+    @property
+    def variance(self) -> float:
+        """Unbiased variance; nan for fewer than two samples."""
+        return self.second / (self.count - 1) if self.count > 1 else float("nan")
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of one sample."""
+        return float(np.sqrt(self.variance))
+
+    @property
+    def standard_error(self) -> float:
+        """Standard deviation of the mean."""
+        return float(np.sqrt(self.variance / self.count)) if self.count > 1 else float("nan")
+
+    @property
+    def skewness(self) -> float:
+        """Third standardised moment; zero where there is no spread."""
+        return float(np.sqrt(self.count) * self.third / self.second**1.5) if self.second > 0 else 0.0
+
+    @property
+    def kurtosis(self) -> float:
+        """Fourth standardised moment, three for a Gaussian; zero where there is no spread.
+
+        A sample of n in which one value is all of the spread has kurtosis n.
+        """
+        return self.count * self.fourth / self.second**2 if self.second > 0 else 0.0
+
+
+@dataclass
+class PairMoments:
+    """Means, variances and covariance of pairs seen once, for the ratio of the two means.
+
+    >>> pair = PairMoments.of([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+    >>> pair.ratio, pair.ratio_error
+    (0.5, 0.0)
+    """
+
+    count: int = 0
+    means: Array = field(default_factory=lambda: np.zeros(2))
+    products: Array = field(default_factory=lambda: np.zeros((2, 2)))
+
+    @classmethod
+    def of(cls, first: ArrayLike, second: ArrayLike) -> PairMoments:
+        """Moments of one block of pairs."""
+        pairs = np.stack([np.asarray(first, dtype=float).ravel(), np.asarray(second, dtype=float).ravel()])
+        means = pairs.mean(axis=1)
+        gaps = pairs - means[:, None]
+        return cls(pairs.shape[1], means, gaps @ gaps.T)
+
+    def merge(self, other: PairMoments) -> PairMoments:
+        """Moments of both samples together."""
+        if not self.count or not other.count:
+            return other if not self.count else self
+        n = self.count + other.count
+        gap = other.means - self.means
+        products = self.products + other.products + np.outer(gap, gap) * (self.count * other.count / n)
+        return PairMoments(n, self.means + gap * (other.count / n), products)
+
+    @property
+    def covariance(self) -> Array:
+        """Unbiased covariance matrix of a pair."""
+        return self.products / (self.count - 1)
+
+    @property
+    def ratio(self) -> float:
+        """Mean of the first over mean of the second."""
+        return float(self.means[0] / self.means[1])
+
+    @property
+    def ratio_error(self) -> float:
+        """Standard error of the ratio, to first order in the errors of the two means."""
+        slope = np.array([1.0, -self.ratio]) / self.means[1]
+        return float(np.sqrt(max(0.0, slope @ self.covariance @ slope) / self.count))
+
+
+def jackknife(statistic: Callable[[Array], float], samples: ArrayLike, groups: int = 20) -> tuple[float, float]:
+    """A nonlinear statistic of rows, less its bias of order 1/n, and its standard error.
+
+    Groups of rows are left out in turn. A statistic of means should read ``rows.mean(axis=0)``.
+
+    >>> rows = np.random.default_rng(0).normal(3.0, 1.0, 10_000)
+    >>> value, error = jackknife(lambda x: float(x.mean()) ** 2, rows)
+    >>> abs(value - 9) < 3 * error, 0.03 < error < 0.1  # the error of a mean's square is 2 * 3 / sqrt(10000)
+    (True, True)
+    """
+    rows = np.asarray(samples, dtype=float)
+    if len(rows) < groups or groups < 2:
+        raise ValueError(f"{len(rows)} rows cannot be split into {groups} groups of at least one, two at the least")
+    # dealt out in turn, so that a drift along the sample enters no group alone
+    place = np.arange(len(rows)) % groups
+    without = np.array([statistic(rows[place != g]) for g in range(groups)])
+    value = groups * statistic(rows) - (groups - 1) * float(without.mean())
+    return value, float(np.sqrt((groups - 1) / groups * np.sum((without - without.mean()) ** 2)))
+
+
+def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, order: float) -> tuple[float, float]:
+    """The value at infinite size of ``a + b / size**order``, by weighted least squares, and its standard error.
+
+    >>> value, error = extrapolate([100, 200, 400], [1.01, 1.005, 1.0025], [1e-4] * 3, order=1)
+    >>> round(value, 9)
+    1.0
+    """
+    x = np.asarray(sizes, dtype=float) ** -order
+    weights = np.asarray(errors, dtype=float) ** -2.0
+    design = np.stack([np.ones_like(x), x], axis=1)
+    # the second column is scaled to one: sizes of thousands would make the matrix look singular
+    design[:, 1] /= x.max()
+    covariance = np.linalg.inv(design.T @ (weights[:, None] * design))
+    solution = covariance @ (design.T @ (weights * np.asarray(values, dtype=float)))
+    return float(solution[0]), float(np.sqrt(covariance[0, 0]))
+
+
+def batch_size(draw: Draw, seed: int, stream: str, budget: int = MEMORY) -> int:
+    """Samples that fit the memory budget, from what eight of them take at their peak; a power of two.
+
+    >>> batch_size(lambda rng, count: {"x": rng.random((count, 1000)).sum(axis=1)}, 0, "x", budget=2**20)
+    64
+    """
+    probe = 8
+    was_tracing = tracemalloc.is_tracing()
+    if not was_tracing:
+        tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        draw(generator(seed, stream + ":memory", 0), probe)
+        each = max(1.0, (tracemalloc.get_traced_memory()[1] - before) / probe)
+    finally:
+        if not was_tracing:
+            tracemalloc.stop()
+    return int(2 ** np.floor(np.log2(np.clip(budget / each, 1, LARGEST_BLOCK))))
+
+
+@dataclass
+class Sample:
+    """Moments of every output, and how they came about."""
+
+    moments: dict[str, Moments]
+    count: int
+    seconds: float
+    #: Outputs with a value that is not finite, by the block where it was met.
+    broken: dict[str, int] = field(default_factory=dict)
+
+
+def sample(
+    draw: Draw,
+    *,
+    seed: int,
+    stream: str,
+    seconds: float | None = None,
+    samples: int | None = None,
+    wanted: Callable[[Mapping[str, Moments]], float] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Sample:
+    """Independent samples until a budget is spent, or as many as the wanted errors need.
+
+    A pilot sample comes first and is thrown away. From its spread ``wanted`` works out how many samples are
+    enough, and its speed tells how many the seconds allow. As the pilot takes no part in the estimate, the size of the
+    sample is independent of what it holds: the mean has no bias, and one look at it is all there is. With
+    ``samples`` and no seconds nothing depends on the clock.
+    """
+    begin = clock()
+    largest = batch_size(draw, seed, stream)
+    size, pilot, spent = 2, Sample({}, 0, 0.0), 0.0
+    most = PILOT if samples is None else max(2, min(PILOT, samples // 4))
+    while pilot.count < most and (seconds is None or spent <= PILOT_SHARE * seconds / 2):
+        _add(pilot, draw, generator(seed, stream + ":pilot", pilot.count), min(size, largest, most - pilot.count))
+        size, spent = 2 * size, clock() - begin
+    limits = [float("inf") if samples is None else float(samples)]
+    if wanted is not None and not pilot.broken:
+        limits.append(SAFETY * wanted(pilot.moments))
+    rate = pilot.count / max(spent, 1e-9)
+    if seconds is not None:
+        # the size is fixed before the sampling begins; the clock below only guards against a pilot that ran too fast
+        limits.append(rate * max(0.0, seconds - spent))
+    if samples is None and seconds is None and wanted is None:
+        raise ValueError("a sample needs a budget: seconds, samples or the errors wanted")
+    target = int(max(2, min(limits))) if np.isfinite(min(limits)) else LARGEST_BLOCK
+    # a few blocks at least, so that the clock is looked at
+    block = max(1, min(largest, -(-target // 4) if seconds is not None else largest))
+    result = Sample({}, 0, 0.0)
+    for number, count in enumerate(_blocks(target, block)):
+        if seconds is not None and result.count >= 2 and clock() - begin > 1.5 * seconds:
+            break
+        _add(result, draw, generator(seed, stream, number), count)
+        if result.broken:
+            break
+    result.seconds = clock() - begin
+    return result
+
+
+def _blocks(total: int, size: int) -> Iterator[int]:
+    for first in range(0, total, size):
+        yield min(size, total - first)
+
+
+def _add(result: Sample, draw: Draw, rng: np.random.Generator, count: int) -> None:
+    for name, values in draw(rng, count).items():
+        block = np.asarray(values, dtype=float)
+        if not np.all(np.isfinite(block)):
+            result.broken[name] = result.count
+        result.moments[name] = result.moments.get(name, Moments()).merge(Moments.of(block))
+    result.count += count

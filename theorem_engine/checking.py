@@ -23,6 +23,7 @@ from theorem_engine.catalogue import find_entry
 from theorem_engine.declaration import Entry
 from theorem_engine.errors import BadRequest, TheoremEngineError, ValidityWarning
 from theorem_engine.evidence import POWER, RELEVANT, Effort, Evidence, Row, flat_outputs, gather
+from theorem_engine.point import Point, read_point
 from theorem_engine.values import to_text
 
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
@@ -158,13 +159,15 @@ def check(
         raise BadRequest(f"seed={seed!r} is not a whole number of at least 0")
     if tokens not in TOKENS:
         raise BadRequest(f"tokens={str(tokens)[:40]!r} is none of {', '.join(TOKENS)}")
+    if any(letter.name == "seed" for letter in entry.given):
+        # a random prediction is drawn by a letter of that name; every seed serves
+        point = {"seed": seed, **point}
     effort = Effort(None if samples is not None else float(seconds), samples, seed, tokens)
     return check_point(entry, point, effort, FALSE_ALARM)
 
 
 def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_alarm: float) -> Verdict:
     """The verdict with a given probability of a false alarm; bad input is an error, all else becomes a reason."""
-    from theorem_engine.point import read_point
     from theorem_engine.predicting import named_point, predict
 
     begin = time.perf_counter()
@@ -177,8 +180,8 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
 
-        def redraw(changed: Mapping[str, Any]) -> Mapping[str, Any]:
-            return predict(entry.id, **{**point, **changed}).outputs
+        def redraw(letter: str, values: Any) -> Mapping[str, Any]:
+            return _random_predictions(entry, read, letter, values)
 
         try:
             predicted = flat_outputs(predict(entry.id, **point).outputs)
@@ -193,6 +196,25 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
         entry.id, verdict, reason, rows, named, effort.seed, sum(r.samples for r in rows),
         time.perf_counter() - begin, false_alarm, effort.tokens, (*notes, *evidence.problems),
     )  # fmt: skip
+
+
+def _random_predictions(entry: Entry, point: Point, letter: str, values: Any) -> dict[str, Any]:
+    """Scalar outputs for many values of one letter at once."""
+    import numpy as np
+    import sympy
+
+    from theorem_engine.backends import get_backend
+    from theorem_engine.predicting import evaluate_float64, plan_of
+
+    number = get_backend("float64").number
+    statement, _ = plan_of(entry, point.options)
+    given = [
+        np.asarray(values, dtype=float) if x.name == letter else number(v)
+        for x, v in zip(statement.given, point.values, strict=True)
+    ]
+    results = evaluate_float64(entry, point.options, given)
+    scalar = {name: shape for name, shape in statement.outputs.items() if isinstance(shape, sympy.Symbol)}
+    return {name: results[symbol] for name, symbol in scalar.items()}
 
 
 def judge(rows: Sequence[Row], predicted: Mapping[str, Any], false_alarm: float) -> tuple[Comparison, ...]:
@@ -278,7 +300,7 @@ def _compare_sampled(row: Row, prediction: float, alarm: float) -> tuple[str, fl
     threshold = -float(stdtrit(row.degrees, alarm / 2)) if row.degrees < 1e6 else _normal_threshold(alarm)
     # Cornish-Fisher: the quantile of a studentised mean moves by this much with the skewness
     threshold += abs(row.skewness) * (2 * threshold**2 + 1) / 6
-    scale = max(abs(prediction), row.spread)
+    scale = max(abs(prediction), row.spread, row.scale)
     visible = ((threshold + POWER) * error + row.systematic) / scale
     if abs(gap) > threshold * error + row.systematic + 1e-12 * abs(prediction):
         return DISAGREES, z, visible, f"{gap:+.3g} off, {abs(z):.1f} standard errors, threshold {threshold:.2f}"

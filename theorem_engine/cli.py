@@ -219,6 +219,77 @@ def _like(name: str, default: Any, text: str) -> Any:
         raise BadRequest(f"{name}={text[:40]!r} is not a number") from None
 
 
+@app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")
+def check(
+    ctx: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Entries to check.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Check every entry.")] = False,
+    seconds: Annotated[
+        str | None, typer.Option(metavar="S", help="Seconds for the whole run; 20, or 300 with --all.")
+    ] = None,
+    samples: Annotated[
+        str | None, typer.Option(metavar="N", help="Draws of each simulator, instead of seconds.")
+    ] = None,
+    points: Annotated[str | None, typer.Option(metavar="N", help="Points drawn from each entry's domain.")] = None,
+    jobs: Annotated[str | None, typer.Option(metavar="N", help="Worker processes.")] = None,
+    seed: Annotated[str, typer.Option(metavar="N", help="Seed of points and samples.")] = "0",
+    tokens: Annotated[
+        str, typer.Option(metavar="LAW", help="Law of the tokens, outside the assumptions.")
+    ] = "gaussian",
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of the journal and the report.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what was finished before.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare entries with simulators that never saw them: at a point, or at points drawn from their domains.
+
+    The exit status is 1 if any check disagrees. A run without a point is a campaign: started again, it goes on
+    where it was stopped.
+    """
+    from theorem_engine.campaign import FOLDER, run_campaign
+    from theorem_engine.campaign_report import report_text, write_reports
+    from theorem_engine.checking import DISAGREES
+    from theorem_engine.checking import check as check_entry
+
+    if everything == bool(ids):
+        raise BadRequest("check takes the ids of entries, or --all")
+    letters = letters_of(ctx)
+    budget = _positive("seconds", seconds)
+    numbers: dict[str, Any] = {n: whole_number(n, text) for n, text in (("samples", samples), ("seed", seed))}
+    if letters or tokens != "gaussian":
+        asked: dict[str, Any] = {**numbers, **letters}
+        verdicts = [check_entry(id, seconds=budget or 20, tokens=tokens, **asked) for id in ids or ()]
+        if as_json:
+            _print_json([verdict.to_json() for verdict in verdicts])
+        else:
+            print("\n".join(str(verdict) for verdict in verdicts))
+        found = {verdict.verdict for verdict in verdicts}
+    else:
+        campaign = run_campaign(
+            ids or (), seconds=budget or (300 if everything else 20 * len(ids or ())), jobs=whole_number("jobs", jobs),
+            points=whole_number("points", points) or 1, folder=out or FOLDER, fresh=fresh,
+            progress=sys.stderr.isatty() and not as_json, **numbers,
+        )  # fmt: skip
+        written = write_reports(campaign)
+        if as_json:
+            _print_json(campaign.to_json())
+        else:
+            print(report_text(campaign))
+            print(f"wrote {', '.join(str(path) for path in written)}; {campaign.resumed} checks were finished before.")
+        found = {result["verdict"] for result in campaign.results}
+    if DISAGREES in found:
+        raise typer.Exit(1)
+
+
+def _positive(name: str, text: str | None) -> float | None:
+    try:
+        value = None if text is None else float(text)
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 < value < float("inf"):
+        raise BadRequest(f"{name}={(text or '')[:40]!r} is not a positive number")
+    return value
+
+
 @app.command(cls=Query)
 def cite(
     ids: Annotated[list[str] | None, typer.Argument(help="Entries; without any, the whole registry.")] = None,

@@ -57,6 +57,10 @@ class NotAvailable(TheoremEngineError, RuntimeError):
     """The request is meaningful, but this entry, backend or installation cannot serve it."""
 
 
+class JournalError(TheoremEngineError, OSError):
+    """A journal of finished work cannot be read or written: a full disk, a folder without permission."""
+
+
 class DeclarationError(TheoremEngineError, TypeError):
     """An entry is declared wrongly; raised to its author, not to its users."""
 

@@ -3,8 +3,9 @@
 A simulator may state facts about itself as attributes; a plain sampler states none.
 
 - ``deterministic``: it returns runs of one computation, not samples. ``tolerance`` is its relative accuracy
-  (1e-6 if absent) and ``scale`` the size below which its outputs are noise (zero if absent). What two runs
-  differ by shows how far rounding or step sizes were magnified.
+  (1e-6 if absent). What two runs differ by shows how far rounding or step sizes were magnified; an output named
+  ``accuracy`` bounds the absolute error of all others.
+- ``scale``: natural size of its outputs, one for products of unit vectors; a percent of it is a relevant deviation.
 - ``systematic``: relative bound on what its samples are off by in the mean.
 - ``order``: power of the size in the leading finite-size correction, where the entry's own words leave it open.
 - ``random_letter``: the prediction is a random path itself, drawn by this letter; the two laws are compared.
@@ -31,7 +32,12 @@ RELEVANT = 0.01
 POWER = 1.645
 #: Largest sizes of a limit's simulations, as shares of the simulator's own.
 SIZES = (0.375, 0.75, 1.5)
-DEFAULT_SIZE = 400
+#: Samples that are always drawn if there is time, so that their spread is known.
+FEWEST = 30
+
+
+#: Outputs of a random prediction, each for many values of one letter.
+Redraw = Callable[[str, Any], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -142,12 +148,12 @@ def gather(
     point: Mapping[str, Any],
     predicted: Mapping[str, Any],
     effort: Effort,
-    redraw: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    redraw: Redraw | None = None,
 ) -> Evidence:
     """Run every simulator of an entry at a point; what fails becomes a reason, never an exception.
 
-    ``predicted`` says which outputs are wanted and how accurately; ``redraw`` evaluates a random
-    prediction with some letters changed.
+    ``predicted`` says which outputs are wanted and how accurately; ``redraw`` evaluates a random prediction
+    at many values of the letter that draws it.
     """
     evidence = Evidence()
     found = named_simulators(entry)
@@ -191,7 +197,7 @@ class _Run:
     point: dict[str, Any]
     predicted: Mapping[str, Any]
     effort: Effort
-    redraw: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None
+    redraw: Redraw | None
 
     def rows(self) -> list[Row]:
         if getattr(self.function, "deterministic", False):
@@ -207,7 +213,8 @@ class _Run:
     def _computed(self) -> list[Row]:
         from theorem_engine.validators.statistics import generator
 
-        results = self.function(self.point, generator(self.effort.seed, self.name, 0), 2)
+        results = dict(self.function(self.point, generator(self.effort.seed, self.name, 0), 2))
+        accuracy = float(results.pop("accuracy", [0.0])[0])
         rows = []
         for output, runs in results.items():
             first, second = (dict(flatten(output, run)) for run in list(runs)[:2])
@@ -218,7 +225,7 @@ class _Run:
                 problem = "its result is not a number" if isinstance(value, float) and math.isnan(value) else ""
                 row = Row(
                     leaf, self.name, value, spread=abs(value - second[leaf]) if number else 0.0, samples=2,
-                    deterministic=True, tolerance=getattr(self.function, "tolerance", 1e-6),
+                    systematic=accuracy, deterministic=True, tolerance=getattr(self.function, "tolerance", 1e-6),
                     scale=getattr(self.function, "scale", 0.0), treatment="computed by another method",
                     problem=problem,
                 )  # fmt: skip
@@ -242,7 +249,9 @@ class _Run:
             row = Row(
                 leaf, self.name, moments.mean, moments.standard_error, moments.spread,
                 systematic=getattr(self.function, "systematic", 0.0) * abs(moments.mean),
-                skewness=moments.skewness / math.sqrt(n), dominance=moments.kurtosis / n, samples=n,
+                scale=getattr(self.function, "scale", 0.0),
+                skewness=_significant(moments.skewness, n) / math.sqrt(n),
+                dominance=max(0.0, moments.kurtosis - 3 - 4 * math.sqrt(24 / n)) / n, samples=n,
                 degrees=max(1, n - 1), problem=broken,
             )  # fmt: skip
             rows.append(row)
@@ -250,10 +259,13 @@ class _Run:
 
     def _needed(self, moments: Mapping[str, Any], threshold: float) -> float:
         """Samples that show a relevant deviation of every output; tiny outputs count as a third of their spread."""
-        most = 2.0
+        most = float(FEWEST)
         for leaf, seen in moments.items():
+            # enough for the law of the mean to be near a Gaussian's
+            most = max(most, (20 * seen.skewness) ** 2, 40 * (seen.kurtosis - 3))
             value = self.predicted[leaf]
-            scale = max(abs(value), seen.spread / 3) if isinstance(value, float) and math.isfinite(value) else 0.0
+            known = isinstance(value, float) and math.isfinite(value)
+            scale = max(abs(value), seen.spread / 3, getattr(self.function, "scale", 0.0)) if known else 0.0
             if scale > 0:
                 most = max(most, ((threshold + POWER) * seen.spread / (RELEVANT * scale)) ** 2)
         return most
@@ -304,11 +316,12 @@ class _Run:
         assert redraw is not None
 
         def draw(rng: Any, count: int) -> dict[str, Any]:
-            runs = [flat_outputs(redraw({letter: int(s)})) for s in rng.integers(2**62, size=count)]
-            return {leaf: [run[leaf] for run in runs] for leaf in sampled}
+            # whole numbers that a float holds exactly
+            paths = redraw(letter, rng.integers(2**52, size=count))
+            return {leaf: paths[leaf] for leaf in sampled}
 
         stream = f"{self.name}:prediction"
-        limit = None if self.effort.samples is None else max(2, self.effort.samples // 50)
+        limit = None if self.effort.samples is None else max(2, self.effort.samples // 10)
         theirs: Mapping[str, Moments] = sample(
             draw, seed=self.effort.seed, stream=stream, seconds=half, samples=limit,
             wanted=lambda moments: self._needed(moments, 2 * self.effort.threshold),
@@ -324,6 +337,11 @@ class _Run:
             )  # fmt: skip
             rows.append(joined)
         return rows
+
+
+def _significant(skewness: float, n: int) -> float:
+    """The skewness, less what a Gaussian sample of this size may show."""
+    return math.copysign(max(0.0, abs(skewness) - 2 * math.sqrt(6 / n)), skewness)
 
 
 def _split(results: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

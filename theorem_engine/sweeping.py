@@ -6,22 +6,20 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from theorem_engine import __version__
 from theorem_engine.backends import get_backend
 from theorem_engine.catalogue import find_entry
 from theorem_engine.citing import remember
+from theorem_engine.dataset import provenance, variables
 from theorem_engine.declaration import Entry
 from theorem_engine.domains import Distribution
 from theorem_engine.errors import BadRequest, NotAvailable, NotConverged, OutOfDomain
 from theorem_engine.execution import Executor, default_executor
-from theorem_engine.letters import ABSENT
 from theorem_engine.plan import Operate, Plan
 from theorem_engine.point import Point, check_names, read_letter, read_point
 from theorem_engine.predicting import check_digits, evaluate_float64, plan_of, predict
-from theorem_engine.statement import assemble, leaves
+from theorem_engine.statement import assemble
 from theorem_engine.values import NotANumber, as_float, as_fraction, read_number, to_text
 
 #: A sweep larger than this is refused: its data set would not fit a workstation.
@@ -132,7 +130,10 @@ def sweep(
     else:
         chosen = executor or default_executor(jobs, len(points), f"{entry.id}", progress)
         rows.evaluate_apart(points, chosen)
-    return xarray.Dataset(*_variables(rows, axes, along), attrs=_provenance(entry, fixed, digits))
+    return xarray.Dataset(
+        *variables(rows, axes, None if along is None else (along.dimension, along.rows)),
+        attrs=provenance(entry, fixed, digits),
+    )
 
 
 def _split(entry: Entry, parameters: Mapping[str, Any]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
@@ -279,99 +280,3 @@ def _describe(entry: Entry, point: Point) -> str:
     from theorem_engine.predicting import named_point
 
     return ", ".join(f"{k}={to_text(v)}" for k, v in named_point(entry, point).items())
-
-
-def _variables(
-    rows: _Rows, axes: Mapping[str, list[Any]], along: Batch | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    import numpy as np
-
-    shape = tuple(len(values) for values in axes.values())
-    dims = tuple(axes)
-    count = math.prod(shape)
-    variables: dict[str, Any] = {}
-    for name, meaning in rows.entry.outputs.items():
-        cells = [rows.outputs.get(i, {}).get(name) for i in range(count)]
-        if meaning.optional and all(c is None for c in cells):
-            continue
-        if any(isinstance(c, Mapping) and all(np.ndim(v) == 1 for v in c.values()) for c in cells):
-            variables.update(_logs(name, cells, dims, shape))
-        elif all(_is_number(c) for c in cells if c is not None):
-            values = np.array([np.nan if c is None else float(c) for c in cells]).reshape(shape)
-            variables[name] = (dims, values, {"description": meaning.meaning})
-            if rows.digits is not None:
-                from mpmath import nstr
-
-                text = ["" if c is None else nstr(c, rows.digits, strip_zeros=False) for c in cells]
-                variables[f"{name}_text"] = (dims, np.array(text, dtype=object).reshape(shape))
-        elif all(isinstance(c, (bool, str)) for c in cells if c is not None):
-            variables[name] = (dims, np.array(cells, dtype=object).reshape(shape), {"description": meaning.meaning})
-        else:
-            variables.update(_parts(name, meaning.meaning, cells, dims, shape))
-    if rows.status:
-        variables["status"] = (dims, np.array([rows.status.get(i, "") for i in range(count)]).reshape(shape))
-    coordinates: dict[str, Any] = {}
-    if along is not None:
-        coordinates[along.dimension] = (along.dimension, np.arange(len(along.rows)))
-        for letter in along.rows[0]:
-            values = [row[letter] for row in along.rows]
-            coordinates[f"start_{letter}"] = (along.dimension, _coordinate(values))
-    for letter in rows.entry.given:
-        if letter.name in axes:
-            coordinates[letter.name] = (letter.name, _coordinate(axes[letter.name]), {"description": letter.meaning})
-    return variables, coordinates
-
-
-def _is_number(cell: Any) -> bool:
-    return (isinstance(cell, (int, float)) and not isinstance(cell, bool)) or hasattr(cell, "_mpf_")
-
-
-def _parts(name: str, meaning: str, cells: list[Any], dims: Any, shape: Any) -> dict[str, Any]:
-    """Outputs with several numbers: one more dimension, named after the output, if all have the same length."""
-    import numpy as np
-
-    numbers = [None if c is None else [x for x in leaves(c) if _is_number(x)] for c in cells]
-    length = max((len(n) for n in numbers if n is not None), default=0)
-    table = np.full((len(cells), length), np.nan)
-    for i, row in enumerate(numbers):
-        if row is not None:
-            table[i, : len(row)] = [float(x) for x in row]
-    return {name: ((*dims, f"{name}_part"), table.reshape(*shape, length), {"description": meaning})}
-
-
-def _logs(name: str, cells: list[Any], dims: Any, shape: Any) -> dict[str, Any]:
-    """Columns of a trajectory: one more dimension, the log; all points must have been logged at the same moments."""
-    import numpy as np
-
-    first = next(c for c in cells if c is not None)
-    clock, *columns = first
-    length = len(first[clock])
-    variables = {f"{name}_{clock}": (f"{name}_{clock}", np.asarray(first[clock], dtype=float))}
-    for column in columns:
-        table = np.full((len(cells), length), np.nan)
-        for i, cell in enumerate(cells):
-            if cell is not None:
-                table[i, : len(cell[column])] = cell[column]
-        variables[f"{name}_{column}"] = ((*dims, f"{name}_{clock}"), table.reshape(*shape, length))
-    return variables
-
-
-def _coordinate(values: Sequence[Any]) -> Any:
-    if all(isinstance(v, (int, Fraction, float)) or hasattr(v, "square") for v in values):
-        return [as_float(v) if not isinstance(v, int) else v for v in values]
-    return [to_text(v) for v in values]
-
-
-def _provenance(entry: Entry, fixed: Mapping[str, Any], digits: int | None) -> dict[str, Any]:
-    """What a reader of the file needs to know where its numbers come from."""
-    defaults = {x.name: x.default for x in entry.given if not x.is_required and x.default is not ABSENT}
-    return {
-        "entry": entry.id,
-        "title": entry.title,
-        "source": str(entry.source),
-        "regime": str(entry.regime),
-        "provenance": entry.marks,
-        "fixed": "; ".join(f"{k}={to_text(v)}" for k, v in {**defaults, **fixed}.items()),
-        "backend": "float64" if digits is None else f"mpmath, {digits} digits",
-        "engine": f"theorem-engine {__version__}",
-    }

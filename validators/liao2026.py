@@ -220,6 +220,26 @@ def softmax_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     return _repeat(one, count)
 
 
+def given_weights_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
+    """The error on noise with the matrix ``product`` = W_K^T W_Q itself inside the logits, entry-wise or softmax."""
+    product = np.asarray(point["product"], dtype=float)
+    p, n = sizes(point)
+    is_softmax = point.get("nonlinearity") == "softmax"
+
+    def one() -> dict[str, float]:
+        labels = draw_labels(rng, n)
+        tokens = rng.standard_normal((p, n))
+        logits = tokens.T @ (product @ tokens) / np.sqrt(p)
+        if is_softmax:
+            attention = (softmax_attention(logits, masked=True) * n - n / (n - 1)) / np.sqrt(p)
+            np.fill_diagonal(attention, 0.0)
+        else:
+            attention = make_attention(logits, function_of(point), p, None)
+        return {"error": ridge_loss(tokens @ attention, labels, float(point["gamma"]))}
+
+    return _repeat(one, count)
+
+
 def surrogate_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error with K replaced by a1 (X^T (I + w_K w_Q^T) X/p - I) + d I + b W, W symmetric Gaussian, variance 1/p."""
     p, n = sizes(point)

@@ -18,6 +18,8 @@ Point = Mapping[str, float]
 PRODUCTS = ("kappa", "nu", "theta", "eta", "rho")
 #: Numbers drawn at once: one megabyte, which is still in the processor's cache when it is used.
 BLOCK = 2**17
+#: Laws of a token's coordinates, all of mean zero and variance one; the theorems assume the first.
+TOKEN_LAWS = ("gaussian", "rademacher", "laplace", "student5", "correlated")
 #: Draws of the smallest pilot sample to which a linear predictor is fitted.
 PILOT = 1000
 
@@ -62,9 +64,38 @@ def make_vectors(point: Point) -> tuple[Array, Array, Array, Array]:
     return frame @ k[:rank], frame @ v[:rank], frame[:, 0], frame[:, 1]
 
 
-def draw_tokens(rng: np.random.Generator, n: int, informative: NDArray[np.intp], gamma: float, k_star: Array) -> Array:
+def draw_noise(rng: np.random.Generator, n: int, d: int, law: str, L: int) -> Array:
+    """Tokens (n, d) before any is shifted: coordinates of mean zero and variance one from a named law.
+
+    The theorems speak about "gaussian". Of "correlated" tokens, half of the variance is common to the L tokens
+    of a sequence, of which there must be whole ones.
+    """
+    if law == "gaussian":
+        return rng.standard_normal((n, d))
+    if law == "rademacher":
+        return 2.0 * rng.integers(2, size=(n, d)) - 1.0
+    if law == "laplace":
+        return rng.laplace(scale=np.sqrt(0.5), size=(n, d))
+    if law == "student5":
+        return rng.standard_t(5, size=(n, d)) * np.sqrt(3 / 5)
+    if law == "correlated":
+        common = rng.standard_normal((n // L, 1, d))
+        own = rng.standard_normal((n // L, L, d))
+        return ((common + own) * np.sqrt(0.5)).reshape(n, d)
+    raise ValueError(f"tokens are drawn from {', '.join(TOKEN_LAWS)}, not from {law!r}")
+
+
+def draw_tokens(
+    rng: np.random.Generator,
+    n: int,
+    informative: NDArray[np.intp],
+    gamma: float,
+    k_star: Array,
+    law: str = "gaussian",
+    L: int = 1,
+) -> Array:
     """Tokens (n, d), those in the rows ``informative`` shifted along k*; the only place where tokens are drawn."""
-    tokens = rng.standard_normal((n, len(k_star)))
+    tokens = draw_noise(rng, n, len(k_star), law, L)
     chosen = tokens.take(informative, axis=0)  # several times faster than an index on small tokens
     chosen *= gamma
     chosen += np.sqrt(len(k_star) / 2) * k_star
@@ -81,10 +112,13 @@ def draw_sequences(
     places. Whole tokens exist about one megabyte at a time, or one by one where a token is larger; of a
     sequence only the products are held. The samples do not depend on the size of the blocks.
     """
-    L, gamma = int(point["L"]), point["gamma"]
+    L, gamma, law = int(point["L"]), point["gamma"], str(point.get("tokens", "gaussian"))
     d, m = directions.shape
     places = rng.integers(L, size=count)
     n_sequences, n_tokens = max(1, BLOCK // L), max(1, BLOCK // d)
+    if law == "correlated":
+        # the tokens of a sequence are drawn together
+        n_tokens = max(1, n_tokens // L) * L
     for first in range(0, count, n_sequences):
         here = places[first : first + n_sequences]
         informative = np.arange(len(here)) * L + here
@@ -92,7 +126,8 @@ def draw_sequences(
         for begin in range(0, len(products), n_tokens):
             end = min(begin + n_tokens, len(products))
             rows = informative[np.searchsorted(informative, begin) : np.searchsorted(informative, end)] - begin
-            np.matmul(draw_tokens(rng, end - begin, rows, gamma, k_star), directions, out=products[begin:end])
+            tokens = draw_tokens(rng, end - begin, rows, gamma, k_star, law, L)
+            np.matmul(tokens, directions, out=products[begin:end])
         yield slice(first, first + len(here)), products.reshape(-1, L, m), products.take(informative, axis=0)
 
 
@@ -197,3 +232,6 @@ def _draw_sums(point: Point, rng: np.random.Generator, count: int) -> tuple[Arra
         np.einsum("nlm->nm", products, out=sums[samples])
         labels[samples] += hidden[:, 1]
     return sums, labels
+
+
+attention_risk.token_laws = attention_gradient.token_laws = best_linear_risk.token_laws = TOKEN_LAWS

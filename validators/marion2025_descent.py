@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import erf
 
-from .marion2025 import BLOCK, PRODUCTS, Array, draw_tokens, make_frame, make_vectors
+from .marion2025 import BLOCK, PRODUCTS, TOKEN_LAWS, Array, draw_tokens, make_frame, make_vectors
 
 _TWO_OVER_ROOT_PI = 2 / np.sqrt(np.pi)
 
@@ -190,10 +190,10 @@ def batch_gradient(tokens: Array, labels: Array, pair: Array, lam: float) -> Arr
     return (2 / B * residual[..., None, :, None] * factors).reshape(*runs, 2, B * L) @ flat
 
 
-def _draw_batch(rng, n_sequences, L, gamma, eps, k_star, v_star) -> tuple[Array, Array]:
+def _draw_batch(rng, n_sequences, L, gamma, eps, k_star, v_star, law="gaussian") -> tuple[Array, Array]:
     """Whole sequences (n, L, d) with their labels."""
     informative = np.arange(n_sequences) * L + rng.integers(L, size=n_sequences)
-    tokens = draw_tokens(rng, n_sequences * L, informative, gamma, k_star)
+    tokens = draw_tokens(rng, n_sequences * L, informative, gamma, k_star, law, L)
     labels = tokens[informative] @ v_star + eps * rng.standard_normal(n_sequences)
     return tokens.reshape(n_sequences, L, len(k_star)), labels
 
@@ -232,7 +232,7 @@ def stochastic_descent(point: Mapping[str, float], rng: np.random.Generator, cou
     (20,)
     """
     lam, gamma, schedule, eps = point["lam"], point["gamma"], point.get("schedule", 0.0), point.get("eps", 0.0)
-    L, B = int(point["L"]), int(point["batch"])
+    L, B, law = int(point["L"]), int(point["batch"]), str(point.get("tokens", "gaussian"))
     k, v, k_star, v_star = make_vectors(point)
     results = {name: np.empty(count) for name in PRODUCTS}
     size = max(1, BLOCK // (B * L * len(k)))
@@ -240,7 +240,7 @@ def stochastic_descent(point: Mapping[str, float], rng: np.random.Generator, cou
         runs = min(size, count - first)
         pair = np.tile(np.stack([k, v]), (runs, 1, 1))
         for step in range(int(point["steps"])):
-            tokens, labels = _draw_batch(rng, runs * B, L, gamma, eps, k_star, v_star)
+            tokens, labels = _draw_batch(rng, runs * B, L, gamma, eps, k_star, v_star, law)
             tokens, labels = tokens.reshape(runs, B, L, -1), labels.reshape(runs, B)
             pair = project_step(pair, batch_gradient(tokens, labels, pair, lam / (1 + schedule * step)), point["alpha"])
         for name, values in inner_products(pair[:, 0], pair[:, 1], k_star, v_star).items():
@@ -270,3 +270,4 @@ def uniform_start(d: int, rng: np.random.Generator, count: int) -> dict[str, Arr
 gradient_descent.deterministic = True
 gradient_descent.tolerance, gradient_descent.scale = 1e-8, 1.0
 stochastic_descent.random_letter = "seed"
+stochastic_descent.token_laws, stochastic_descent.scale = TOKEN_LAWS, 1.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +26,7 @@ LARGEST_BLOCK = 2**16
 #: Share of the seconds spent on the pilot sample, and its largest size.
 PILOT_SHARE, PILOT = 0.1, 4096
 #: Samples are this many times as many as the pilot's spread asks for, against a spread it underestimated.
-SAFETY = 1.3
+SAFETY = 1.5
 
 
 def generator(seed: int, stream: str, block: int) -> np.random.Generator:
@@ -242,44 +242,38 @@ def sample(
 ) -> Sample:
     """Independent samples until a budget is spent, or as many as the wanted errors need.
 
-    A pilot sample comes first and is thrown away. From its spread ``wanted`` works out how many samples are
-    enough, and its speed tells how many the seconds allow. As the pilot takes no part in the estimate, the size of the
-    sample is independent of what it holds: the mean has no bias, and one look at it is all there is. With
-    ``samples`` and no seconds nothing depends on the clock.
+    A pilot sample comes first and is thrown away; from its spread ``wanted`` works out how many samples are
+    enough. Sampling ends there, or when the clock runs out, and both are independent of what the sample holds: its
+    mean has no bias, and one look at it is all there is. With ``samples`` and no seconds nothing depends on the clock.
     """
-    begin = clock()
-    largest = batch_size(draw, seed, stream)
-    size, pilot, spent = 2, Sample({}, 0, 0.0), 0.0
-    most = PILOT if samples is None else max(2, min(PILOT, samples // 4))
-    while pilot.count < most and (seconds is None or spent <= PILOT_SHARE * seconds / 2):
-        _add(pilot, draw, generator(seed, stream + ":pilot", pilot.count), min(size, largest, most - pilot.count))
-        size, spent = 2 * size, clock() - begin
-    limits = [float("inf") if samples is None else float(samples)]
-    if wanted is not None and not pilot.broken:
-        limits.append(SAFETY * wanted(pilot.moments))
-    rate = pilot.count / max(spent, 1e-9)
-    if seconds is not None:
-        # the size is fixed before the sampling begins; the clock below only guards against a pilot that ran too fast
-        limits.append(rate * max(0.0, seconds - spent))
     if samples is None and seconds is None and wanted is None:
         raise ValueError("a sample needs a budget: seconds, samples or the errors wanted")
-    target = int(max(2, min(limits))) if np.isfinite(min(limits)) else LARGEST_BLOCK
-    # a few blocks at least, so that the clock is looked at
-    block = max(1, min(largest, -(-target // 4) if seconds is not None else largest))
+    begin = clock()
+    largest = batch_size(draw, seed, stream)
+    size, pilot, rate = 2, Sample({}, 0, 0.0), 0.0
+    most = PILOT if samples is None else max(2, min(PILOT, samples // 4))
+    while pilot.count < most and (seconds is None or clock() - begin <= PILOT_SHARE * seconds / 2):
+        count, started = min(size, largest, most - pilot.count), clock()
+        _add(pilot, draw, generator(seed, stream + ":pilot", pilot.count), count)
+        # what a call costs apart from its samples makes small blocks look slow
+        size, rate = 2 * size, max(rate, count / max(clock() - started, 1e-9))
+    target = float("inf") if samples is None else float(samples)
+    if wanted is not None and not pilot.broken:
+        # never fewer than the pilot itself, which cost little
+        target = min(target, max(SAFETY * wanted(pilot.moments), float(pilot.count)))
+    block = largest if seconds is None else int(np.clip(rate * seconds / 8, 1, largest))
+    if not np.isfinite(target) and seconds is None:
+        target = float(largest)
     result = Sample({}, 0, 0.0)
-    for number, count in enumerate(_blocks(target, block)):
-        if seconds is not None and result.count >= 2 and clock() - begin > 1.5 * seconds:
+    while result.count < target:
+        if seconds is not None and result.count >= 2 and clock() - begin > seconds:
             break
-        _add(result, draw, generator(seed, stream, number), count)
+        count = int(max(1, min(block, np.ceil(target - result.count))))
+        _add(result, draw, generator(seed, stream, result.count), count)
         if result.broken:
             break
     result.seconds = clock() - begin
     return result
-
-
-def _blocks(total: int, size: int) -> Iterator[int]:
-    for first in range(0, total, size):
-        yield min(size, total - first)
 
 
 def _add(result: Sample, draw: Draw, rng: np.random.Generator, count: int) -> None:

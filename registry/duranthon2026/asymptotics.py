@@ -2,22 +2,39 @@
 
 from sympy import Rational, exp, log, oo, pi, sqrt
 
-from theorem_engine import REAL, GaussianMean, LengthMean, Minimum, Output, Source, corollary, limit, softplus
+from theorem_engine import (
+    REAL,
+    Activation,
+    GaussianMean,
+    LengthMean,
+    Minimum,
+    Output,
+    Source,
+    corollary,
+    limit,
+    softplus,
+)
 from theorem_engine.errors import NotAvailable
 from theorem_engine.registry.duranthon2026.notation import (
+    ACTIVATIONS,
     MODEL,
     ON_MANIFOLD,
     L,
-    activation,
     length,
     m,
     mu,
     nu,
     task,
+    var,
     x,
 )
 from theorem_engine.registry.duranthon2026.weights import hidden_score
 from theorem_engine.validators.duranthon2026 import best_attention
+
+KNOWN = ("softmax", "linear", "centred-linear", "erf", "softplus", "element-wise-optimal")
+activation = var(
+    "activation", r"\sigma", "how scores become weights", Activation.of({name: ACTIVATIONS[name] for name in KNOWN})
+)
 
 OUTPUTS = {
     "leading": Output("first term of the risk", REAL),

@@ -1,6 +1,6 @@
 """The closed gradient flow of the order parameters, and the minimum in which k and v have changed places."""
 
-from sympy import And, Matrix, sqrt
+from sympy import And, Gt, Matrix, sqrt
 
 from theorem_engine import (
     NONNEGATIVE,
@@ -34,6 +34,10 @@ from theorem_engine.registry.duranthon2026.notation import (
 from theorem_engine.validators.duranthon2026 import descent
 
 time = var("time", "t", "time of the flow", NONNEGATIVE, typical=(0, 2))
+e_kk = var("e_kk", r"\partial_{q_{kk}}\mathcal{E}", "derivative of the risk in q_kk", REAL)
+e_vv = var("e_vv", r"\partial_{q_{vv}}\mathcal{E}", "derivative of the risk in q_vv", REAL)
+e_kv = var("e_kv", r"\partial_{q_{kv}}\mathcal{E}", "derivative of the risk in q_kv", REAL)
+lowest = var("lowest", r"\lambda_{\min}", "smallest Hessian eigenvalue in the span of k* and v*", REAL)
 SEVEN = {q.name: Output(f"{q.name} ({q.meaning})", REAL) for q in ORDER}
 
 
@@ -125,16 +129,19 @@ def mismatched_minimum(task, nu, L, activation, *, population):
 
     box = {m_kk: (-1, 1), m_kv: (1, 6), m_vk: (0, 1), m_vv: (-1, 1)}
     best = Minimum(reduced("risk"), over=box, scan=3)
-    along, across, cross = reduced("d_q_kk"), reduced("d_q_vv"), reduced("d_q_kv")
     slopes = [reduced("risk").diff(a) for a in four]
     inner = Eigenvalues(Matrix(4, 4, lambda i, j: slopes[i].diff(four[j])))
-    middle, half = along + across, sqrt((along - across) ** 2 + cross**2)
+    middle, half = e_kk + e_vv, sqrt((e_kk - e_vv) ** 2 + e_kv**2)
     eigenvalues = [*(inner.real(i) for i in range(4)), middle + half, middle + half, middle - half, middle - half]
-    inside = And(*(q > low for q, (low, _) in box.items()), *(q < high for q, (_, high) in box.items()))
+    inside = And(*(Gt(q, low) for q, (low, _) in box.items()), *(Gt(high, q) for q, (_, high) in box.items()))
     return {
         **{q: best.at(q) for q in four},
+        e_kk: reduced("d_q_kk"),
+        e_vv: reduced("d_q_vv"),
+        e_kv: reduced("d_q_kv"),
+        lowest: inner.real(3),
         "risk": best,
         **{q.name: norms.get(q, q) for q in ORDER},
         "eigenvalues": eigenvalues,
-        "exists": And(inside, inner.real(3) > 0, middle - half > 0),
+        "exists": And(inside, Gt(lowest, 0), Gt(middle - half, 0)),
     }

@@ -184,8 +184,8 @@ def order_equations(task, nu, alpha, r_k, r_v, branch, is_argmax, mean):
         mh_v: alpha * mean("f_v z") + m_v * Vh_v,
         m_k: unknown(mh_k / (r_k + Vh_k), begin_k),
         m_v: unknown(mh_v / (r_v + Vh_v), begin_v),
-        s_k: unknown(qh_k / (r_k + Vh_k) ** 2, Rational(1, 2), positive=True),
-        s_v: unknown(qh_v / (r_v + Vh_v) ** 2, Rational(1, 5), positive=True),
+        s_k: unknown(qh_k / (r_k + Vh_k) ** 2, 1 / (1 + r_k) ** 2, positive=True),
+        s_v: unknown(qh_v / (r_v + Vh_v) ** 2, 1 / (1 + r_v) ** 2, positive=True),
         V_k: unknown(1 / (r_k + Vh_k), 1 / (r_k + alpha / 4), positive=True),
         V_v: unknown(1 / (r_v + Vh_v), 1 / (r_v + alpha / 4), positive=True),
     }
@@ -230,6 +230,8 @@ def erm_risk(task, nu, L, delta, alpha, activation, r_k, r_v, branch, samples, *
     refuse_infinite_spike(task, is_argmax)
     if activation == "softmax" and is_long:
         raise OutOfDomain(f"duranthon2026.erm-risk: L is at most {LONGEST_SOFTMAX} with activation 'softmax'")
+    if samples is None:
+        samples = 2**14 if activation == "softmax" else 2**16
     seen = channel(task, is_argmax, delta, activation, L, samples, MEANS, POINT)
     squares = dict(zip(("kk", "kv", "vv", "cross"), RESPONSE, strict=True))
     response = channel(task, is_argmax, delta, activation, L, samples, squares, (*POINT, *RESPONSE))

@@ -7,8 +7,8 @@ Token 1 is the hidden one.
 
 from sympy import Eq, oo
 
-from theorem_engine import NONNEGATIVE, POSITIVE, REAL, Choice, Integers, Interval
-from theorem_engine.registry.duranthon2026.notation import MODEL, nu, var
+from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, REAL, Choice, Integers, Interval
+from theorem_engine.registry.duranthon2026.notation import MODEL, nu, task, var
 
 #: Most tokens of a softmax channel, whose cost grows with the cube of the length.
 LONGEST_SOFTMAX = 64
@@ -25,8 +25,13 @@ branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*,
              Choice(("informed", "uninformed")), default="informed")  # fmt: skip
 learner_branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*, v* or knowing nothing of them",
                      Choice(("uninformed", "informed")), default="uninformed")  # fmt: skip
-samples = var("samples", "n", "random samples of the averages, in all scrambles together; rounded up to a power of two",
-              Integers(2**8, 2**20), default=2**14, typical=(2**12, 2**13))  # fmt: skip
+samples = var("samples", "n", "random samples of the averages, rounded up to a power of two; 2^14 if left out, 2^16 with "
+              "linear weights", Integers(2**8, 2**20), default=ABSENT, typical=(2**12, 2**13))  # fmt: skip
+
+# letters that a statement is indifferent to may be given all the same
+any_task = var("task", r"\mathrm{task}", "how the hidden position is tied to the tokens; without effect", task.domain,
+               default="spiked")  # fmt: skip
+any_nu = var("nu", r"\nu", "strength of the signal; without effect", nu.domain, default=ABSENT, typical=(0, 8))
 
 # order parameters
 m_k = var("m_k", "m_k", "overlap k.k*/D", REAL)
@@ -66,7 +71,12 @@ f_k = var("f_k", "f_k", "(chi_hat - omega)/V_k", REAL)
 f_v = var("f_v", "f_v", "(z_hat - w)/V_v", REAL)
 RESPONSE = tuple(
     var(name, latex, "square of the response of the proximal point", REAL)
-    for name, latex in (("a_kk", "|A_{kk}|^2"), ("a_kv", "|A_{kv}|^2"), ("a_vv", "|A_{vv}|^2"), ("a_cross", r"\mathrm{tr}"))
+    for name, latex in (
+        ("a_kk", "|A_{kk}|^2"),
+        ("a_kv", "|A_{kv}|^2"),
+        ("a_vv", "|A_{vv}|^2"),
+        ("a_cross", r"\mathrm{tr}"),
+    )
 )
 T_kk = var("T_kk", "T_{kk}", "stability of replica symmetry, k to k", NONNEGATIVE)
 T_kv = var("T_kv", "T_{kv}", "stability of replica symmetry, v to k", NONNEGATIVE)

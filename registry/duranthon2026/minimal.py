@@ -1,6 +1,6 @@
 """Minimal population risk of every activation, with its minimiser."""
 
-from sympy import Eq, Integer, Piecewise, false, oo, sqrt, true
+from sympy import Eq, Gt, Integer, Piecewise, false, oo, sqrt, true
 
 from theorem_engine import REAL, LengthMean, Minimum, Normalised, Output, Source, proposition
 from theorem_engine.errors import UnknownParameter
@@ -155,7 +155,7 @@ def _search_from(found, delta, scale, shift=0, is_named=True):
     """The named activations fall and then rise in m; of a user's own nothing is known."""
     far = 100 + 10 * scale
     best = Minimum(found.inline(found.risk), over={m: (scale / 100, far)}, scan=17, single_valley=is_named)
-    return {**_at_minimum(found, best, delta, shift), "attained": m < far}
+    return {**_at_minimum(found, best, delta, shift), "attained": Gt(far, m)}
 
 
 def _at_minimum(found, best, delta, shift):

@@ -8,6 +8,7 @@ import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
+from mpmath import mp
 
 import theorem_engine as te
 from theorem_engine.errors import (
@@ -40,8 +41,8 @@ def gram(mu, key, query):
 ratios = st.floats(-3, 3).map(lambda x: float(f"{np.exp(x):.5g}"))
 penalties = st.floats(-7, 6).map(lambda x: float(f"{np.exp(x):.5g}"))
 slopes = st.floats(0.05, 1.5).map(lambda x: float(f"{x:.5g}"))
-rests = st.floats(0.0, 3.0).map(lambda x: float(f"{x:.4g}"))
-vectors = st.lists(st.floats(-1.5, 1.5).map(lambda x: float(f"{x:.4g}")), min_size=3, max_size=3)
+rests = st.integers(0, 3000).map(lambda k: k / 1000)
+vectors = st.lists(st.integers(-150, 150).map(lambda k: k / 100), min_size=3, max_size=3)
 
 
 def moments(a1, rest):
@@ -359,14 +360,14 @@ def test_small_penalties_have_their_exponents(c, rest, power):
 @given(c=ratios, gamma=penalties, snr=rests)
 def test_the_ridge_error_solves_its_quadratic(c, gamma, snr):
     """E = -gamma^2 d/dgamma [A (1 + A)/(1 + m A)] with the slope of A from gamma A^2 + (gamma + c - 1) A - 1 = 0."""
-    root = np.roots([gamma, gamma + c - 1, -1])
-    a = root[root > 0][0]
-    slope = -(a**2 + a) / (2 * gamma * a + gamma + c - 1)
-    m = 1 + snr
-    outer = ((1 + 2 * a) * (1 + m * a) - m * a * (1 + a)) / (1 + m * a) ** 2
-    assert te.predict("liao2026.ridge-error", c=c, gamma=gamma, snr=snr).value == pytest.approx(
-        -(gamma**2) * outer * slope, rel=1e-9
-    )
+    predicted = te.predict("liao2026.ridge-error", c=c, gamma=gamma, snr=snr).value
+    with mp.workdps(40):
+        c, gamma, m = mp.mpf(str(c)), mp.mpf(str(gamma)), 1 + mp.mpf(str(snr))
+        a = max(mp.polyroots([gamma, gamma + c - 1, -1], extraprec=200))
+        slope = -(a**2 + a) / (2 * gamma * a + gamma + c - 1)
+        outer = ((1 + 2 * a) * (1 + m * a) - m * a * (1 + a)) / (1 + m * a) ** 2
+        expected = float(-(gamma**2) * outer * slope)
+    assert predicted == pytest.approx(expected, rel=1e-12)
 
 
 def test_ridge_limits():

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from theorem_engine.validators import duranthon2026 as simulators
 
 POINT = {"m_kk": 0.9, "m_kv": -0.3, "m_vk": 0.25, "m_vv": 0.8, "q_kk": 1.07, "q_vv": 0.8325, "q_kv": -0.065}

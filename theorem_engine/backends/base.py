@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,14 @@ from theorem_engine.errors import NotAvailable
 from theorem_engine.plan import Evaluate, Operate, Plan, Solve
 
 Numeric = Callable[..., Any]
+
+#: How many operators stand around the one that is being lowered, itself included.
+_depth: ContextVar[int] = ContextVar("depth", default=0)
+
+
+def is_nested() -> bool:
+    """Whether the operator being lowered stands inside another one, which will ask for it many times."""
+    return _depth.get() > 1
 
 
 class Backend(ABC):
@@ -45,7 +54,11 @@ class Backend(ABC):
             if not (error.name or "").startswith("theorem_engine.backends"):
                 raise
             raise NotAvailable(f"{type(first).__name__} has no {self.name} lowering") from None
-        return lowering.lower(step.operators, step.parameters, self)
+        depth = _depth.set(_depth.get() + 1)
+        try:
+            return lowering.lower(step.operators, step.parameters, self)
+        finally:
+            _depth.reset(depth)
 
     def function(
         self, inputs: Sequence[Any], expressions: Sequence[Any], definitions: Mapping[Any, Any] | None = None

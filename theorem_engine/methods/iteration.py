@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-#: A change of a positive unknown by more than this factor's logarithm in one step is cut.
-LONGEST = 1.5
+#: A change of a positive unknown by more than this factor's logarithm in one step is cut; where the map has no
+#: positive value the unknown grows by the other one.
+LONGEST, OUTWARDS = 3.0, 1.5
+#: An accelerated step goes at most so many times as far as the map, and never farther than this.
+REACH, FARTHEST = 20.0, 1.0
 
 
 def iterate(
@@ -39,8 +42,9 @@ def iterate(
         x = np.where(logarithmic, np.exp(u), u)
         move = _move(function(x), x, u, logarithmic)
         size = float(np.max(np.abs(move) / np.where(logarithmic, 1.0, np.maximum(1.0, np.abs(u)))))
-        idle = 0 if size < 0.9 * smallest else idle + 1
-        if size < smallest:
+        # cut steps are all of one length: on the way from far off the latest point is the best
+        idle = 0 if size < 0.9 * smallest or size >= LONGEST else idle + 1
+        if size <= smallest:
             best, smallest = u, size
         if smallest <= tolerance or (memory and idle >= patience and smallest <= 1e-3):
             break
@@ -50,6 +54,10 @@ def iterate(
             u = best
             x = np.where(logarithmic, np.exp(u), u)
             move = _move(function(x), x, u, logarithmic) * 0.3
+        if size >= LONGEST:
+            # a cut step says nothing about slopes
+            points, moves, u = [], [], u + move
+            continue
         points, moves = [*points[-memory:], u], [*moves[-memory:], move]
         u = _accelerated(points, moves, damping) if memory and len(points) > 1 else u + damping * move
     return np.where(logarithmic, np.exp(best), best), smallest, taken
@@ -60,7 +68,7 @@ def _move(value: Array, x: Array, u: Array, logarithmic: Any) -> Array:
     with np.errstate(all="ignore"):
         wanted = np.where(logarithmic, np.log(np.where(value > 0, value, 1.0)), value)
     # a width that would be negative is one that wants to grow without bound
-    move = np.where(usable, wanted - u, np.where(logarithmic, LONGEST, 0.0))
+    move = np.where(usable, wanted - u, np.where(logarithmic, OUTWARDS, 0.0))
     result: Array = np.where(logarithmic, np.clip(move, -LONGEST, LONGEST), move)
     return result
 
@@ -71,8 +79,7 @@ def _accelerated(points: list[Array], moves: list[Array], damping: float) -> Arr
     dg = np.stack([a - b for a, b in zip(moves[1:], moves[:-1], strict=True)], axis=1)
     gamma = np.linalg.lstsq(dg, moves[-1], rcond=1e-10)[0]
     step = damping * moves[-1] - (du + damping * dg) @ gamma
-    longest = float(np.max(np.abs(step)))
-    # far from the solution the secant model may point anywhere
-    limit = 4 * float(np.max(np.abs(moves[-1]))) + 1e-300
-    result: Array = points[-1] + (step if longest <= limit else damping * moves[-1])
+    # far from the solution the secant model may point anywhere: its direction is kept, not its length
+    limit = min(FARTHEST, REACH * float(np.max(np.abs(moves[-1])))) + 1e-300
+    result: Array = points[-1] + step * min(1.0, limit / max(float(np.max(np.abs(step))), 1e-300))
     return result

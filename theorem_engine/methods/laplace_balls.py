@@ -16,7 +16,7 @@ from mpmath import mp
 from theorem_engine.errors import NotAvailable, NotConverged
 
 #: Largest table of exponentials of a kernel that is not exponential.
-LARGEST = 4_000_000
+LARGEST = 600_000
 
 
 def to_ball(value: Any) -> Any:

@@ -58,6 +58,46 @@ def find_minimum(
     return float(minimize_scalar(function, bounds=(left, right), method="bounded", options={"xatol": 1e-12}).x)
 
 
+def follow_down(function: Callable[..., float], edges: list[float], count: int) -> list[float]:
+    """The minimiser inside a box from values alone: a scan narrowed for one letter, a simplex from the middle for several.
+
+    Letters with positive ranges are followed by their logarithms; a place without a value counts as infinitely high.
+    """
+    from scipy.optimize import minimize, minimize_scalar
+
+    is_log = [low > 0 for low in edges[::2]]
+    box = [(math.log(a), math.log(b)) if log else (a, b)
+           for a, b, log in zip(edges[::2], edges[1::2], is_log, strict=True)]  # fmt: skip
+
+    def place(u: Any) -> list[float]:
+        inside = (min(max(float(x), a), b) for x, (a, b) in zip(u, box, strict=True))
+        return [math.exp(x) if log else x for x, log in zip(inside, is_log, strict=True)]
+
+    def height(u: Any) -> float:
+        try:
+            value = function(*place(u))
+        except NotConverged:
+            return math.inf
+        return value if math.isfinite(value) else math.inf
+
+    if len(box) == 1:
+        points = np.linspace(*box[0], count)
+        values = [height([u]) for u in points]
+        best = int(np.argmin(values))
+        around = (float(points[max(best - 1, 0)]), float(points[min(best + 1, count - 1)]))
+        found = minimize_scalar(lambda u: height([u]), bounds=around, method="bounded", options={"xatol": 1e-5})
+        if not min(values[best], float(found.fun)) < math.inf:
+            raise NotConverged("minimum: no value was found on the given range")
+        return place([found.x if found.fun <= values[best] else points[best]])
+    middle = np.array([(a + b) / 2 for a, b in box])
+    corners = [middle, *(middle + 0.8 * np.eye(len(box))[i] for i in range(len(box)))]
+    options = {"initial_simplex": np.array(corners), "xatol": 0.02, "fatol": 1e-6, "maxfev": 60}
+    found = minimize(height, middle, method="Nelder-Mead", bounds=box, options=options)
+    if not math.isfinite(float(found.fun)):
+        raise NotConverged("minimum: no value was found on the given ranges")
+    return place(found.x)
+
+
 def find_valley(slope: Callable[[float], float], low: float, high: float, count: int = SCAN) -> float:
     """The minimiser of a function known to fall and then rise: the one sign change of its slope, by halving first."""
     from scipy.optimize import brentq

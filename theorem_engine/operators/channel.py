@@ -41,6 +41,28 @@ class TokenLogSum(sympy.Function):
         return rf"\log\sum_\ell e^{{{printer._print(self.args[0])}}}"
 
 
+class LargestLog(sympy.Function):
+    """``LargestLog(omega, s)``: for each token, the log probability that it is the largest of omega + s xi.
+
+    xi is standard normal and independent for each token.
+    """
+
+    nargs = 2
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        return rf"\log P\left({printer._print(self.args[0])}; {printer._print(self.args[1])}\right)"
+
+
+class LargestScore(sympy.Function):
+    """``LargestScore(omega, c, s)``: derivative in omega of log sum_l exp(c_l) P_l(omega), P as in ``LargestLog``."""
+
+    nargs = 3
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        inside = ", ".join(printer._print(x) for x in self.args)
+        return rf"\nabla_\omega\log\sum_\ell e^c P\left({inside}\right)"
+
+
 class ProximalPoint(sympy.Basic):
     """The minimiser of |chi-omega|^2/(2 V_k) + |z-w|^2/(2 V_v) + (y - sigma(chi).z)^2/2 as letters of a channel.
 

@@ -15,18 +15,20 @@ class Minimum(Operator):
     ``over`` maps each letter to its range (low, high); a range inside the positive numbers is
     searched on a logarithmic scale. ``at(letter)`` is the minimiser. ``scan`` is the number of points
     looked at along each letter before the search narrows (a default if 0); a body of one letter with a
-    ``single_valley`` is not scanned at all, the sign of its slope leads the way.
+    ``single_valley`` is not scanned at all, the sign of its slope leads the way. With ``slopes=False`` the body is
+    never differentiated: of one letter it is scanned and narrowed, of several it is followed down from the middle of
+    the ranges; the minimiser is then known as well as values alone can tell.
     """
 
     lowering = "minimum"
     vectorised = False
 
-    def __new__(cls, body: Any, over: Any, scan: int = 0, single_valley: bool = False) -> Any:
+    def __new__(cls, body: Any, over: Any, scan: int = 0, single_valley: bool = False, slopes: bool = True) -> Any:
         """Bind the letters and keep their ranges."""
         letters = tuple(over)
         twins, (body,) = hygienic(letters, sympy.sympify(body, strict=True))
         ranges = sympy.Tuple(*(sympy.Tuple(*over[letter]) for letter in letters))
-        manner = sympy.Tuple(sympy.Integer(scan), sympy.Integer(single_valley))
+        manner = sympy.Tuple(sympy.Integer(scan), sympy.Integer(single_valley), sympy.Integer(slopes))
         return sympy.Expr.__new__(cls, body, sympy.Tuple(*twins), ranges, manner)
 
     @property
@@ -38,6 +40,11 @@ class Minimum(Operator):
     def single_valley(self) -> bool:
         """Whether the body is known to fall and then rise along its letter."""
         return bool(self.args[3][1])
+
+    @property
+    def slopes(self) -> bool:
+        """Whether the body may be differentiated."""
+        return bool(self.args[3][2])
 
     @property
     def func(self) -> Any:

@@ -25,6 +25,18 @@ def _log_softplus(x: Any) -> Any:
     return np.where(np.less(x, -37.0), x, np.log(np.logaddexp(0.0, np.maximum(x, -37.0))))[()]
 
 
+def _largest_log(omega: Any, spread: Any) -> Any:
+    from theorem_engine.methods.largest import log_probability
+
+    return log_probability(omega, spread)
+
+
+def _largest_score(omega: Any, weight: Any, spread: Any) -> Any:
+    from theorem_engine.methods.largest import score
+
+    return score(omega, weight, spread)
+
+
 def _brought_to_front(x: Any, slope: Any, u: Any) -> Any:
     """Tokens in decreasing order, the one that the uniform u draws from softmax(slope x) before all others."""
     ordered = -np.sort(-x, axis=-1)
@@ -60,6 +72,8 @@ def namespace() -> dict[str, Any]:
         "BatchSum": lambda x: np.sum(x, axis=(-2, -1), keepdims=True),
         "TokenSort": lambda x: -np.sort(-x, axis=-1),
         "TokenFront": _brought_to_front,
+        "LargestLog": _largest_log,
+        "LargestScore": _largest_score,
         "TokenLogSum": lambda x: special.logsumexp(x, axis=-1, keepdims=True),
         "softplus": _softplus,
         "log_softplus": _log_softplus,

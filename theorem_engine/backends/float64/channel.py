@@ -104,7 +104,8 @@ def _drawn(index: int, size: int, width: int) -> Any:
     from scipy.special import ndtri
     from scipy.stats import qmc
 
-    seed = np.random.default_rng([SEED, index])
+    # another number of samples is another set of points, not a part of the same one
+    seed = np.random.default_rng([SEED, index, size])
     uniform = qmc.Sobol(width, scramble=True, bits=32, rng=seed).random(size)
     # points are multiples of 2^-32: the middle of their cells is never 0 or 1
     drawn = ndtri(uniform + 2.0**-33)

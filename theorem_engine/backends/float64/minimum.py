@@ -11,7 +11,7 @@ import numpy as np
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.points import each_point
 from theorem_engine.errors import NotConverged
-from theorem_engine.methods.search import SCAN, find_minimum, find_valley, scan_points
+from theorem_engine.methods.search import SCAN, find_minimum, find_valley, follow_down, scan_points
 from theorem_engine.trace import note
 
 
@@ -20,7 +20,8 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
     (minimum,) = minima
     letters = minimum.letters
     value = backend.function([*letters, *parameters], [minimum.body])
-    slopes = backend.function([*letters, *parameters], [minimum.body.diff(x) for x in letters])
+    derivatives = [minimum.body.diff(x) for x in letters] if minimum.slopes else []
+    slopes = backend.function([*letters, *parameters], derivatives)
     ends = backend.function(parameters, [end for pair in minimum.ranges for end in pair])
 
     def one(*values: Any) -> list[float]:
@@ -34,6 +35,10 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         def slope(*place: float) -> tuple[float, ...]:
             return tuple(float(s) for s in slopes(*place, *values))
 
+        if not minimum.slopes:
+            where = follow_down(height, edges, minimum.scan or 9)
+            note("minimum", np.nan, "by values alone")
+            return [height(*where), *where]
         if len(letters) == 1:
             count = minimum.scan or SCAN
             if minimum.single_valley:

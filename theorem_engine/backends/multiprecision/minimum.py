@@ -8,12 +8,15 @@ from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.points import plain
+from theorem_engine.errors import NotAvailable
 from theorem_engine.plan import Operate
 
 
 def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """Newton's method on the symbolic gradient with the symbolic Hessian."""
     (minimum,) = minima
+    if not minimum.slopes:
+        raise NotAvailable("this minimum is found from values alone, in double precision only")
     letters = minimum.letters
     gradient = [minimum.body.diff(x) for x in letters]
     rough = get_backend("float64").operate(Operate(minima, ((None,) * (1 + len(letters)),), parameters))

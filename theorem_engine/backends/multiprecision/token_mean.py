@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 from mpmath import mp
 
-from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.base import Backend, Numeric, is_nested
 from theorem_engine.backends.multiprecision.integral import integrate
 from theorem_engine.domains import Distribution
 from theorem_engine.errors import NotAvailable
@@ -28,6 +28,8 @@ from theorem_engine.values import as_mpf
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """One weight; two weights at once are left to double precision."""
     first = means[0]
+    if is_nested():
+        raise NotAvailable("token means inside a minimum, a flow or an integral are evaluated in double precision only")
     if len(first.kernels) == 2:
         raise NotAvailable("token means with two weights are evaluated in double precision only")
     if first.kernels[0].has(Hardmax):

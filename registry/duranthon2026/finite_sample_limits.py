@@ -1,0 +1,166 @@
+"""Tuned regularisation, and the limits of strong ridge and of many samples."""
+
+from sympy import Eq, Integer, Rational, exp, sqrt
+
+from theorem_engine import NONNEGATIVE, Integers, Interval, Minimum, Output, Source, corollary, limit, result
+from theorem_engine.registry.duranthon2026.finite_sample import DOUBTS, NOTES, OUTPUTS
+from theorem_engine.registry.duranthon2026.finite_sample_notation import (
+    FINITE_MODEL,
+    IS_ARGMAX,
+    LONGEST_SOFTMAX,
+    L,
+    V_v,
+    activation,
+    alpha,
+    any_nu,
+    any_task,
+    m_v,
+    q_v,
+    r_k,
+    r_v,
+)
+from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task, var
+from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
+from theorem_engine.validators.duranthon2026 import best_attention
+from theorem_engine.validators.duranthon2026_finite import empirical_risk, ridge_regression
+
+#: Search box of both ridge strengths.
+LOW, HIGH = exp(-7), exp(5)
+#: Share of the box, on the logarithmic scale, that counts as its boundary.
+EDGE = exp(Rational(1, 20))
+
+best_k = var("best_k", r"r_k^\star", "minimising ridge strength of k", NONNEGATIVE)
+best_v = var("best_v", r"r_v^\star", "minimising ridge strength of v", NONNEGATIVE)
+searched = var("samples", "n", "random samples of the averages during the search, rounded up to a power of two",
+               Integers(2**8, 2**16), default=2**12, typical=(2**8, 2**9))  # fmt: skip
+tuned_L = var("L", "L", "tokens in a sequence", Integers(2, LONGEST_SOFTMAX), typical=(2, 3))
+s_1 = var("s_1", "s_1", "weight of the hidden token at k = 0", NONNEGATIVE)
+s_2 = var("s_2", "s_2", "sum of squared weights at k = 0", NONNEGATIVE)
+b = var("b", "b", "half the linear coefficient of the quadratic equation of V_v")
+c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
+
+
+@result(
+    "duranthon2026.erm-tuned",
+    title="Test risk of empirical risk minimisation at the best ridge strengths",
+    source=Source("2509.21936", "Figure 3"),
+    given=(task, nu, tuned_L, delta, alpha, activation, searched),
+    outputs={
+        **OUTPUTS,
+        "r_k": Output("minimising ridge strength of k", NONNEGATIVE),
+        "r_v": Output("minimising ridge strength of v", NONNEGATIVE),
+        "on_boundary": "whether the minimiser lies on the boundary of the search box, e^-7 to e^5 each",
+    },
+    assumes=(*FINITE_MODEL, "replica symmetry at zero temperature: a result of the replica method, not a theorem"),
+    regime=limit("N, D -> oo with N = alpha D", "of order 1/sqrt(D) in a single training set"),
+    needs={"risk": "duranthon2026.erm-risk"},
+    cases={"is_argmax": IS_ARGMAX},
+    doubts=DOUBTS,
+    error_kind="statistical",
+    checks=(empirical_risk,),
+    marks="DV",
+    notes=(
+        "A simplex search in log r_k, log r_v on few samples; the values reported are computed on more samples, "
+        "fresh ones, so that they are not biased by the search. The minimum is flat: the strengths are known to ten per "
+        "cent or so.",
+        "Max task, nu = oo, softmax, no noise: the risk falls as r_k -> 0 and the minimiser sits on the boundary, so the "
+        "value is an upper bound.",
+        *NOTES[:1],
+    ),
+)
+def erm_tuned(task, nu, L, delta, alpha, activation, samples, *, risk, is_argmax):
+    """The risk of the minimiser as a function of the two ridge strengths, minimised over both."""
+    refuse_infinite_spike(task, is_argmax)
+    chosen = dict(task=task, activation=activation, is_argmax=is_argmax)
+    searched_risk = risk(nu, L, delta, alpha, r_k, r_v, samples, **chosen)
+    found = Minimum(searched_risk, over={r_k: (LOW, HIGH), r_v: (LOW, HIGH)}, slopes=False)
+    # as many again as a single prediction takes
+    final = 4 * samples
+    here = (nu, L, delta, alpha, best_k, best_v, final)
+    return {
+        best_k: found.at(r_k),
+        best_v: found.at(r_v),
+        **{name: getattr(risk, name)(*here, **chosen) for name in OUTPUTS},
+        "r_k": best_k,
+        "r_v": best_v,
+        "on_boundary": (best_k < LOW * EDGE) | (best_k > HIGH / EDGE) | (best_v < LOW * EDGE) | (best_v > HIGH / EDGE),
+    }
+
+
+@corollary(
+    "duranthon2026.ridge-limit",
+    title="Empirical risk minimisation with a strongly penalised k",
+    source=Source("2509.21936", "Result 5.1 at r_k -> oo", guessed=True),
+    given=(any_task, any_nu, L, delta, alpha, activation, r_v),
+    outputs={
+        "risk": RISK,
+        "train_error": Output("mean of (y - f)^2 on the training set", NONNEGATIVE),
+        "m_v": Output("overlap v.v*/D", Interval(0, 1)),
+        "q_v": Output("squared norm v.v/D", NONNEGATIVE),
+        "V_v": Output("response of v", NONNEGATIVE),
+    },
+    assumes=(*FINITE_MODEL, "r_k -> oo, so k = 0"),
+    regime=limit("N, D -> oo with N = alpha D, then r_k -> oo", "of order 1/sqrt(D) in a single training set"),
+    checks=(ridge_regression,),
+    marks="DVN",
+    notes=(
+        "With k = 0 the predictor is v.(sum of tokens)/L (softmax) or v.(sum of tokens) (linear): ridge regression on the "
+        "summed tokens, where the hidden token's share is signal and the rest is noise. Task and nu do not matter.",
+        "Even at large r_v the overlap m_v is positive: v = 0 is a solution in the limit r_v -> oo only.",
+    ),
+)
+def ridge_limit(L, delta, alpha, activation, r_v):
+    """Ridge regression: V (r_v + alpha s_2/(1 + V s_2)) = 1, and m_v, q_v linear given V.
+
+    s_1 is the weight of the hidden token, s_2 the sum of squared weights at k = 0.
+    """
+    weight = {s_1: 1 / L, s_2: 1 / L} if activation == "softmax" else {s_1: Integer(1), s_2: L}
+    gain = 1 + V_v * s_2
+    risk = delta**2 + 1 - 2 * m_v * s_1 + q_v * s_2
+    return {
+        **weight,
+        b: (r_v + (alpha - 1) * s_2) / 2,
+        # the positive root of r s_2 V^2 + 2 b V - 1, without cancellation where b > 0
+        V_v: 1 / (b + sqrt(b**2 + r_v * s_2)),
+        m_v: V_v * alpha * s_1 / gain,
+        c: V_v**2 * alpha * s_2 / gain**2,
+        q_v: (m_v**2 + c * (1 + delta**2 - 2 * m_v * s_1)) / (1 - c * s_2),
+        "risk": risk,
+        "train_error": risk / gain**2,
+        "m_v": m_v,
+        "q_v": q_v,
+        "V_v": V_v,
+    }
+
+
+@corollary(
+    "duranthon2026.large-sample-limit",
+    title="Empirical risk minimisation with many samples",
+    source=Source("2509.21936", "Result 5.1 at alpha -> oo", guessed=True),
+    given=(task, nu, L, delta, activation),
+    outputs={
+        "risk": RISK,
+        "m_k": Output("limit of k.k*/D; infinite for softmax in the max task at nu = oo"),
+        "m_v": Output("limit of v.v*/D"),
+    },
+    needs={"minimal": "duranthon2026.minimal-risk"},
+    assumes=(*FINITE_MODEL, "alpha -> oo at fixed ridge strengths"),
+    regime=limit("alpha -> oo after N, D -> oo", "of order 1/alpha"),
+    cases={"is_argmax": IS_ARGMAX, "has_no_signal": Eq(nu, 0)},
+    checks=(best_attention,),
+    marks="DV",
+    notes=(
+        "Empirical minimisers tend to the minimiser of the population risk, at any fixed ridge strengths.",
+        "Spiked softmax: alpha times the excess risk tends to E[(y-f)^2 |Jz|^2]/E|Jz|^2 + E[(y-f)^2 |p|^2]/E|p|^2, with J "
+        "the Jacobian of softmax, whatever the ridge strengths: 1.698(2) at L = 3, nu = 1, 1.512(2) at nu = 2.",
+    ),
+)
+def large_sample_limit(task, nu, L, delta, activation, *, minimal, is_argmax, has_no_signal):
+    """As alpha grows the minimiser of the empirical risk becomes that of the population risk."""
+    refuse_infinite_spike(task, is_argmax)
+    chosen = dict(task=task, activation=activation, is_argmax=is_argmax, has_no_signal=has_no_signal)
+    return {
+        "risk": minimal(nu, L, delta=delta, **chosen),
+        "m_k": minimal.m_kk(nu, L, delta=delta, **chosen),
+        "m_v": minimal.m_vv(nu, L, delta=delta, **chosen),
+    }

@@ -1,0 +1,281 @@
+"""Figures 1 to 5 of the paper, and the map of who wins on noise and where alignment reverses it.
+
+Ranges of the horizontal axes are ours: the paper's are not known here. Curves are limits; dots are means over
+repetitions with two standard errors, at an eighth to a half of the paper's sizes unless ``paper_size`` asks for them.
+"""
+
+import theorem_engine as te
+from theorem_engine import Source, declare_figure
+from theorem_engine.registry.liao2026.notation import WORK
+from theorem_engine.validators.liao2026 import attention_error_as_defined, given_weights_error, softmax_error
+
+ATTENTION, RIDGE, NULL = "liao2026.interpolation-error", "liao2026.ridge-error", "liao2026.null-error"
+TANH = {"nonlinearity": "tanh"}
+CLIP = {"nonlinearity": "clip", "level": 5}
+EXP = {"nonlinearity": "exp-clip", "level": 5}
+COS = {"nonlinearity": "cos"}
+CUBIC = {"nonlinearity": "cubic-clip", "level": 5}
+
+
+def place(version_of):
+    """The source of a numbered figure."""
+    return Source(WORK, version_of, version="v2")
+
+
+def curves(panel, axis, places, lines):
+    """Limits along one axis: ``lines`` maps a label to an entry and the letters held fixed."""
+    import xarray
+
+    found = {}
+    for label, (entry, fixed) in lines.items():
+        values = te.sweep(entry, **{axis: list(places)}, **fixed)["error"].values
+        found[f"{panel}_{label}"] = ((f"{panel}_{axis}",), values)
+    return xarray.Dataset(found, coords={f"{panel}_{axis}": list(places)})
+
+
+def dots(panel, axis, places, simulator, point_at, label, runs, seed):
+    """Simulated errors along one axis: mean and standard error over independent runs."""
+    import numpy as np
+    import xarray
+
+    rows = []
+    for number, value in enumerate(places):
+        samples = simulator(point_at(value), np.random.default_rng([seed, number]), runs)["error"]
+        rows.append((samples.mean(), samples.std(ddof=1) / np.sqrt(runs)))
+    mean, spread = np.array(rows).T
+    name = f"{panel}_dots_{axis}"
+    return xarray.Dataset(
+        {f"{panel}_{label}_simulated": ((name,), mean), f"{panel}_{label}_spread": ((name,), spread)},
+        coords={name: list(places)},
+    )
+
+
+def grid(low, high, count):
+    """Places evenly spaced on a logarithmic scale, as short decimals."""
+    import numpy as np
+
+    return [float(f"{x:.4g}") for x in np.geomspace(low, high, count)]
+
+
+def merged(*parts):
+    """Panels as one dataset."""
+    import xarray
+
+    return xarray.merge(parts, combine_attrs="drop")
+
+
+def draw_panel(axes, data, panel, axis, title="", scale="linear"):
+    """All curves of a panel as lines, its dots with two standard errors."""
+    across = data[f"{panel}_{axis}"]
+    lines = [v for v in data.data_vars if v.startswith(f"{panel}_") and data[v].dims == (f"{panel}_{axis}",)]
+    for number, name in enumerate(lines):
+        label = name.removeprefix(f"{panel}_")
+        axes.plot(
+            across, data[name], color=f"C{number}", label=label.replace("_", " "), ls="--" if label == "ridge" else "-"
+        )
+        if f"{name}_simulated" in data:
+            where = data[f"{panel}_dots_{axis}"]
+            axes.errorbar(
+                where, data[f"{name}_simulated"], 2 * data[f"{name}_spread"], fmt="o", ms=3, color=f"C{number}"
+            )
+    axes.set(xlabel=axis, ylabel="error", title=title, xscale=scale)
+    axes.legend()
+
+
+@declare_figure("liao2026.fig-1", title="Attention against ridge", source=place("Figure 1"), marks="DV", size=(14, 4))
+def fig_1(runs=4, seed=0, paper_size=False):
+    """tanh attention, simulated and in the limit, and ridge: against gamma, against p, against the signal.
+
+    (a) noise, p = 4096, n = 1024; (b) noise, n = 4096, gamma = 0.01; (c) p = 512, n = 2048, gamma = 0.01 and
+    w_K = w_Q = mu, where simulations leave the limit from a signal of about 2 on: the logits' shift is not small.
+    """
+    shrink = 1 if paper_size else 8
+    gammas, tokens = grid(1e-3, 100, 41), 4096 // shrink
+    sizes = [tokens * k // 8 for k in (1, 2, 4, 8, 16, 32)]
+    ratios = [f"{p}/{tokens}" for p in sizes]
+    null, signal = {"gamma": "0.01"}, {"c": "0.25", "gamma": "0.01"}
+    aligned = {
+        **TANH,
+        "p": 1024 // min(shrink, 2) // 2,
+        "n": 4096 // min(shrink, 2) // 2,
+        "gamma": 0.01,
+        "weights": "aligned",
+    }
+    by_size = curves("b", "c", ratios, {"tanh": (ATTENTION, {**TANH, **null}), "ridge": (RIDGE, null)})
+    by_size = by_size.assign_coords(b_c=sizes).rename(b_c="b_p")
+    return merged(
+        curves("a", "gamma", gammas, {"tanh": (ATTENTION, {**TANH, "c": 4}), "ridge": (RIDGE, {"c": 4})}),
+        dots("a", "gamma", grid(1e-3, 100, 6), attention_error_as_defined,
+             lambda g: {**TANH, "p": 4096 // shrink, "n": 1024 // shrink, "gamma": g}, "tanh", runs, seed),
+        by_size,
+        dots("b", "p", sizes[:-1], attention_error_as_defined,
+             lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}, "tanh", runs, seed + 1),
+        curves("c", "snr", te.grid(0, 8, 41), {
+            "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
+        dots("c", "snr", [0, 0.5, 1, 2, 4, 8], attention_error_as_defined, lambda x: {**aligned, "snr": x},
+             "tanh", runs, seed + 2),
+    )  # fmt: skip
+
+
+@fig_1.drawing
+def draw_1(data, figure):
+    """Three panels."""
+    axes = figure.subplots(1, 3)
+    draw_panel(axes[0], data, "a", "gamma", "noise, c = 4", "log")
+    draw_panel(axes[1], data, "b", "p", "noise, gamma = 0.01", "log")
+    draw_panel(axes[2], data, "c", "snr", "c = 0.25, gamma = 0.01, aligned")
+
+
+@declare_figure("liao2026.fig-2", title="Nonlinearities compared", source=place("Figure 2"), marks="DV", size=(11, 4))
+def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
+    """tanh, clip at 5 and ridge against the signal; softmax, tanh and min(5, e^t) against gamma on noise.
+
+    (a) p = 512, n = 2048, gamma = 1, w_K = w_Q = mu; (b) p = 2048, n = 512. With ``weights_file`` the dots of (b) use
+    the file's own W_K^T W_Q, whatever its structure, at p of the file and n = p/4.
+    """
+    shrink = 1 if paper_size else 8
+    signal = {"c": "0.25", "gamma": 1}
+    gammas, few = grid(1e-2, 10, 31), grid(1e-2, 10, 4)
+    lines = {"tanh": TANH, "exp_clip": EXP, "softmax": {"nonlinearity": "softmax"}}
+    size = {"p": 2048 // shrink, "n": 512 // shrink}
+    parts = [
+        curves("a", "snr", te.grid(0, 8, 41), {
+            "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}),
+            "clip": (ATTENTION, {**CLIP, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
+        curves("b", "gamma", gammas, {name: (ATTENTION, {**f, "c": 4}) for name, f in lines.items()}),
+    ]  # fmt: skip
+    for number, (name, f) in enumerate(lines.items()):
+        simulator = softmax_error if name == "softmax" else attention_error_as_defined
+        if weights_file is not None:
+            from theorem_engine.weights_file import read_weights, split_rank_one
+
+            product, _ = read_weights(weights_file)
+            product = product / split_rank_one(weights_file, product).scale
+            size = {"p": product.shape[0], "n": product.shape[0] // 4, "product": product}
+            simulator = given_weights_error
+        point = {**({} if simulator is softmax_error else f), **size}
+        parts.append(
+            dots("b", "gamma", few, simulator, lambda g, q=point: {**q, "gamma": g}, name, runs, seed + number)
+        )
+    return merged(*parts)
+
+
+@fig_2.drawing
+def draw_2(data, figure):
+    """Two panels."""
+    left, right = figure.subplots(1, 2)
+    draw_panel(left, data, "a", "snr", "c = 0.25, gamma = 1, aligned")
+    draw_panel(right, data, "b", "gamma", "noise, c = 4", "log")
+
+
+@declare_figure("liao2026.fig-3", title="The linear part of f", source=place("Figure 3"), marks="DV", size=(14, 4))
+def fig_3(runs=4, seed=0, paper_size=False):
+    """The clipped cubic against its linear share, and cos beside tanh and clip against p and against the signal.
+
+    (a) p = n = 4096, gamma = 1, |mu|^2 = 1; (b) n = 4096, gamma = 1, |mu|^2 = 1; (c) p = 512, n = 2048, gamma = 0.01,
+    w_K = w_Q = mu. Without linear part the signal is not seen: cos is flat.
+    """
+    shrink = 1 if paper_size else 16
+    tokens = 4096 // shrink
+    sizes = [tokens * k // 8 for k in (1, 2, 4, 8, 16, 32)]
+    level, signal = {"gamma": 1, "snr": 1}, {"c": "0.25", "gamma": "0.01", "weights": "aligned"}
+    three = {"cos": COS, "tanh": TANH, "clip": CLIP}
+    by_size = curves(
+        "b", "c", [f"{p}/{tokens}" for p in sizes], {k: (ATTENTION, {**f, **level}) for k, f in three.items()}
+    )
+    by_size = by_size.assign_coords(b_c=sizes).rename(b_c="b_p")
+    flat = {**COS, "p": 512 // min(shrink, 2), "n": 2048 // min(shrink, 2), "gamma": 0.01}
+    return merged(
+        curves("a", "r", te.grid(0, 1, 41), {
+            "cubic": (ATTENTION, {**CUBIC, "c": 1, **level}),
+            "cubic_aligned": (ATTENTION, {**CUBIC, "c": 1, **level, "weights": "aligned"})}),
+        dots("a", "r", [0, 0.25, 0.5, 0.75, 1], attention_error_as_defined,
+             lambda r: {**CUBIC, "r": r, "p": tokens, "n": tokens, "gamma": 1.0, "snr": 1.0}, "cubic", runs, seed),
+        by_size,
+        dots("b", "p", sizes[:-1], attention_error_as_defined,
+             lambda p: {**COS, "p": p, "n": tokens, "gamma": 1.0, "snr": 1.0}, "cos", runs, seed + 1),
+        curves("c", "snr", te.grid(0, 8, 41), {k: (ATTENTION, {**f, **signal}) for k, f in three.items()}),
+        dots("c", "snr", [0, 2, 4, 8], attention_error_as_defined, lambda x: {**flat, "snr": x}, "cos", runs, seed + 2),
+    )  # fmt: skip
+
+
+@fig_3.drawing
+def draw_3(data, figure):
+    """Three panels."""
+    axes = figure.subplots(1, 3)
+    draw_panel(axes[0], data, "a", "r", "clipped cubic, c = gamma = 1")
+    draw_panel(axes[1], data, "b", "p", "gamma = 1, signal 1", "log")
+    draw_panel(axes[2], data, "c", "snr", "c = 0.25, gamma = 0.01, aligned")
+
+
+@declare_figure("liao2026.fig-4", title="Aligned and orthogonal weights", source=place("Figure 4"), marks="DV")
+def fig_4(c=1):
+    """Limits for tanh and clip with unit weights along the signal, or orthogonal to it and to each other, gamma = 1.
+
+    The paper's p and n for this figure are not known; ``c`` chooses their ratio.
+    """
+    model = {"c": c, "gamma": 1}
+    lines = {
+        f"{name}_{word.replace('-', '_')}": (ATTENTION, {**f, **model, "weights": word})
+        for name, f in (("tanh", TANH), ("clip", CLIP))
+        for word in ("unit-aligned", "orthogonal")
+    }
+    return curves("a", "snr", te.grid(0, 4, 41), lines)
+
+
+@fig_4.drawing
+def draw_4(data, figure):
+    """One panel."""
+    draw_panel(figure.subplots(), data, "a", "snr", "gamma = 1, unit weights")
+
+
+@declare_figure("liao2026.fig-5", title="Attention and ridge over p/n", source=place("Figure 5"), marks="DV")
+def fig_5(ratios=("0.25", "1", "4")):
+    """Limits of tanh attention with unit weights along the signal, and of ridge, for several p/n; gamma = 1."""
+    lines = {}
+    for c in ratios:
+        lines[f"tanh_{c}"] = (ATTENTION, {**TANH, "c": c, "gamma": 1, "weights": "unit-aligned"})
+        lines[f"ridge_{c}"] = (RIDGE, {"c": c, "gamma": 1})
+    return curves("a", "snr", te.grid(0, 8, 41), lines)
+
+
+@fig_5.drawing
+def draw_5(data, figure):
+    """One panel; ridge is dashed."""
+    axes = figure.subplots()
+    for number, name in enumerate(data.data_vars):
+        style = "--" if "ridge" in name else "-"
+        axes.plot(data["a_snr"], data[name], style, color=f"C{number // 2}", label=name[2:].replace("_", ", p/n = "))
+    axes.set(xlabel="snr", ylabel="error", title="gamma = 1, unit-aligned weights")
+    axes.legend()
+
+
+@declare_figure("liao2026.phase", title="Who wins on noise, and where alignment reverses it (ours)", marks="DVN")
+def phase(count=41, nonlinearity="tanh"):
+    """Attention's error less ridge's on pure noise over (c, gamma), and whether some aligned signal reverses the order.
+
+    Where the gap is negative attention wins without any signal; between that region and the line it wins for strongly
+    aligned weights in a window of signal strengths.
+    """
+    axes = {"c": grid(0.05, 20, count), "gamma": grid(0.01, 100, count)}
+    attention = te.sweep(NULL, nonlinearity=nonlinearity, **axes)["error"]
+    window = te.sweep("liao2026.reversal", nonlinearity=nonlinearity, **axes)
+    data = window[["exists", "snr_low", "snr_high", "best_ratio_snr"]]
+    return data.assign(gap=attention - te.sweep(RIDGE, **axes)["error"])
+
+
+@phase.drawing
+def draw_phase(data, figure):
+    """The gap in colour, the border of the reversal as a line."""
+    import numpy as np
+
+    axes = figure.subplots()
+    gap = data["gap"].transpose("gamma", "c")
+    size = float(np.abs(gap).max())
+    mesh = axes.pcolormesh(data["c"], data["gamma"], gap, cmap="RdBu_r", vmin=-size, vmax=size, shading="nearest")
+    exists = data["exists"].transpose("gamma", "c").values.astype(float)
+    if 0 < exists.mean() < 1:
+        axes.contour(data["c"], data["gamma"], exists, levels=[0.5], colors="k")
+    axes.contour(data["c"], data["gamma"], gap, levels=[0], colors="k", linestyles=":")
+    axes.set(xscale="log", yscale="log", xlabel="c", ylabel="gamma", title="attention less ridge on noise")
+    figure.colorbar(mesh, ax=axes)

@@ -1,0 +1,185 @@
+"""Campaigns: every entry checked at points drawn from its own domain, in parallel, resumable, with one report.
+
+The false-alarm rate belongs to the campaign as a whole: with n checks each is allowed an n-th of it. Points
+depend on the seed and the entry's id alone, so that a campaign can be repeated, or continued after a kill.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from theorem_engine import __version__
+from theorem_engine.catalogue import all_entries, find_entry
+from theorem_engine.declaration import Entry
+from theorem_engine.errors import BadRequest, ValidityWarning
+from theorem_engine.evidence import Effort
+from theorem_engine.execution import Executor, default_executor
+from theorem_engine.journal import Journal
+
+#: Probability that a campaign over a true registry reports any disagreement.
+FAMILY_ALARM = 0.01
+#: Draws after which a point is taken although the entry warns about it.
+TRIES = 50
+FOLDER = Path("theorem-engine-campaign")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One check: plain data that can travel to another process and be named in a journal."""
+
+    id: str
+    point: Mapping[str, Any]
+    seconds: float | None
+    samples: int | None
+    seed: int
+    false_alarm: float
+    journal: str
+
+    @property
+    def key(self) -> str:
+        """What makes two checks the same: everything but where the journal lies."""
+        parts = [self.id, dict(self.point), self.seconds, self.samples, self.seed, self.false_alarm, __version__]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Results of all checks, in the order of the tasks."""
+
+    results: tuple[Mapping[str, Any], ...]
+    false_alarm: float
+    seed: int
+    resumed: int
+    folder: Path
+
+    def count(self, verdict: str) -> int:
+        """How many checks came to a verdict."""
+        return sum(result["verdict"] == verdict for result in self.results)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "engine": f"theorem-engine {__version__}", "seed": self.seed, "family_false_alarm": self.false_alarm,
+            "checks": len(self.results), "resumed": self.resumed,
+            **{word.replace(" ", "_"): self.count(word) for word in ("agrees", "disagrees", "cannot tell")},
+            "results": [dict(result) for result in self.results],
+        }  # fmt: skip
+
+
+def campaign_points(entry: Entry, count: int, seed: int) -> list[dict[str, Any]]:
+    """Points of an entry's domain where it does not itself warn of small sizes, if such are found."""
+    import numpy as np
+
+    from theorem_engine.point import read_point
+    from theorem_engine.sampling import draw_point
+
+    word = int.from_bytes(hashlib.sha256(entry.id.encode()).digest()[:8], "big")
+    rng = np.random.default_rng([seed, word])
+    points = []
+    for _ in range(count):
+        for _ in range(TRIES):
+            point = draw_point(entry, rng)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", ValidityWarning)
+                read_point(entry, point)
+            if not any(issubclass(w.category, ValidityWarning) for w in caught):
+                break
+        points.append(point)
+    return points
+
+
+def run_campaign(
+    ids: Sequence[str] = (),
+    *,
+    seconds: float | None = 300,
+    samples: int | None = None,
+    points: int = 1,
+    jobs: int | None = None,
+    seed: int = 0,
+    folder: Path = FOLDER,
+    fresh: bool = False,
+    progress: bool = False,
+    fixed: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+) -> Campaign:
+    """Check entries (all, if none is named), each at so many points; ``seconds`` is for the whole campaign.
+
+    Finished checks lie in ``folder`` and are not repeated when the same campaign is started again. A simulator
+    that fails gives "cannot tell"; a journal that cannot be written stops the campaign: its results would be lost.
+    """
+    workers = jobs if jobs is not None else os.cpu_count() or 1
+    for name, value in (("points", points), ("jobs", workers)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise BadRequest(f"{name}={value!r} is not a whole number of at least 1")
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise BadRequest(f"seconds={seconds!r} is not a positive number")
+    chosen = [find_entry(id) for id in dict.fromkeys(ids)] or all_entries()
+    journal = Journal(Path(folder) / "journal.jsonl")
+    if fresh:
+        _remove(journal.path)
+    journal.prepare()
+    pairs = [
+        (entry, point)
+        for entry in chosen
+        for point in ([dict(fixed)] if fixed else campaign_points(entry, points, seed))
+    ]
+    share = None if seconds is None or samples is not None else round(workers * seconds / max(1, len(pairs)), 3)
+    alarm = FAMILY_ALARM / max(1, len(pairs))
+    tasks = [Task(e.id, point, share, samples, seed, alarm, str(journal.path)) for e, point in pairs]
+    done = {record["key"]: record["result"] for record in journal.records() if "key" in record and "result" in record}
+    waiting = [task for task in tasks if task.key not in done]
+    pool = executor or default_executor(workers if len(waiting) > 1 else 1, len(waiting), "", False)
+    resumed = len(tasks) - len(waiting)
+    for key, result in _shown(pool.map(run_task, waiting), tasks, done, progress):
+        done[key] = result
+    return Campaign(tuple(done[task.key] for task in tasks), FAMILY_ALARM, seed, resumed, Path(folder))
+
+
+def run_task(task: Task) -> tuple[str, dict[str, Any]]:
+    """One check in a worker, which writes it down itself: what is finished is on the disk before it is reported."""
+    from theorem_engine.checking import CANNOT_TELL, check_point
+
+    try:
+        effort = Effort(task.seconds, task.samples, task.seed)
+        result = check_point(find_entry(task.id), task.point, effort, task.false_alarm).to_json()
+    except Exception as error:  # one check that fails, for whatever reason, must not stop the others
+        result = {
+            "entry": task.id, "verdict": CANNOT_TELL, "reason": f"{type(error).__name__}: {error}",
+            "point": {name: str(value) for name, value in task.point.items()}, "seed": task.seed, "samples": 0,
+            "seconds": 0.0, "false_alarm": task.false_alarm, "rows": [], "notes": [],
+        }  # fmt: skip
+    Journal(Path(task.journal)).append({"key": task.key, "result": result})
+    return task.key, result
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        # the refusal to write comes next, with a sentence of its own
+        return
+
+
+def _shown(
+    finished: Any, tasks: Sequence[Task], done: Mapping[str, Any], progress: bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The finished checks, with a live table of all of them on a terminal."""
+    if not progress:
+        yield from finished
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    from theorem_engine.campaign_report import live_table
+
+    with Live(live_table(tasks, done), console=Console(stderr=True), refresh_per_second=2) as live:
+        for key, result in finished:
+            yield key, result
+            live.update(live_table(tasks, done))

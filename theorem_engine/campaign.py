@@ -18,7 +18,7 @@ from typing import Any
 from theorem_engine import __version__
 from theorem_engine.catalogue import all_entries, find_entry
 from theorem_engine.declaration import Entry
-from theorem_engine.errors import BadRequest, ValidityWarning
+from theorem_engine.errors import BadRequest, TheoremEngineError, ValidityWarning
 from theorem_engine.evidence import Effort
 from theorem_engine.execution import Executor, default_executor
 from theorem_engine.journal import Journal
@@ -74,10 +74,11 @@ class Campaign:
 
 
 def campaign_points(entry: Entry, count: int, seed: int) -> list[dict[str, Any]]:
-    """Points of an entry's domain where it does not itself warn of small sizes, if such are found."""
+    """Points of an entry's domain, where possible such that it has equations and does not warn of small sizes."""
     import numpy as np
 
     from theorem_engine.point import read_point
+    from theorem_engine.predicting import plan_of
     from theorem_engine.sampling import draw_point
 
     word = int.from_bytes(hashlib.sha256(entry.id.encode()).digest()[:8], "big")
@@ -88,7 +89,11 @@ def campaign_points(entry: Entry, count: int, seed: int) -> list[dict[str, Any]]
             point = draw_point(entry, rng)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ValidityWarning)
-                read_point(entry, point)
+                try:
+                    plan_of(entry, read_point(entry, point).options)
+                except TheoremEngineError:
+                    # a choice of options about which the entry says nothing
+                    continue
             if not any(issubclass(w.category, ValidityWarning) for w in caught):
                 break
         points.append(point)

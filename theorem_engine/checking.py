@@ -22,8 +22,9 @@ from typing import Any
 from theorem_engine.catalogue import find_entry
 from theorem_engine.declaration import Entry
 from theorem_engine.errors import BadRequest, TheoremEngineError, ValidityWarning
-from theorem_engine.evidence import POWER, RELEVANT, Effort, Evidence, Row, flat_outputs, gather
+from theorem_engine.evidence import POWER, RELEVANT, Effort, Evidence, Row, flat_outputs
 from theorem_engine.point import Point, read_point
+from theorem_engine.simulating import gather, time_limit
 from theorem_engine.values import to_text
 
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
@@ -32,6 +33,8 @@ TOKENS = ("gaussian", "rademacher", "laplace", "student5", "correlated")
 FALSE_ALARM = 1e-3
 #: Skewness of a mean, and share of its spread in a few samples, above which its law is not known well enough.
 SKEWED, DOMINATED = 0.1, 0.05
+#: Samples, at each size, below which nothing is concluded.
+FEWEST = 8
 #: What runs of one computation differ by is taken as its error, this many times.
 RUNS_APART = 30.0
 #: An output predicted to be exactly zero is confirmed by zero up to this.
@@ -143,8 +146,8 @@ def check(
 ) -> Verdict:
     """Whether an entry's simulators agree with it at a point: agrees, disagrees or cannot tell.
 
-    With ``samples`` the number of draws is fixed and nothing depends on the clock; otherwise sampling ends when
-    one percent of every output can be seen, or when the seconds are spent. ``tokens`` other than "gaussian" ask what
+    Sampling ends when one percent of every output can be seen, or when the seconds are spent. With ``samples`` that
+    many draws are the limit instead, and nothing depends on the clock. ``tokens`` other than "gaussian" ask what
     happens outside the theorem's assumptions.
 
     >>> check("gaussian.erf-mean", t="0.3", g="0.7", samples=400_000).verdict
@@ -184,8 +187,9 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
             return _random_predictions(entry, read, letter, values)
 
         try:
-            predicted = flat_outputs(predict(entry.id, **point).outputs)
-        except TheoremEngineError as error:
+            with time_limit(effort.seconds):
+                predicted = flat_outputs(predict(entry.id, **point).outputs)
+        except (TheoremEngineError, TimeoutError) as error:
             evidence.problems.append(f"the theorem gives no number here: {error}")
         else:
             planned = replace(effort, threshold=_normal_threshold(false_alarm / max(1, min(4, len(predicted)))))
@@ -295,6 +299,8 @@ def _compare_sampled(row: Row, prediction: float, alarm: float) -> tuple[str, fl
     z = gap / error
     if prediction == 0 and abs(gap) + error <= ROUNDING:
         return AGREES, z, 0.0, ""
+    if row.degrees < FEWEST - 1:
+        return CANNOT_TELL, z, None, f"{row.degrees + 1:.0f} samples are too few to know their own spread"
     if abs(row.skewness) > SKEWED or row.dominance > DOMINATED:
         return CANNOT_TELL, z, None, f"a few of {row.samples} samples make up the mean: its error is not known"
     threshold = -float(stdtrit(row.degrees, alarm / 2)) if row.degrees < 1e6 else _normal_threshold(alarm)

@@ -98,10 +98,14 @@ class PositiveSemidefinite:
 
 @dataclass(frozen=True)
 class Holds:
-    """Requirement that a relation between letters hold."""
+    """Requirement that a relation between letters hold.
+
+    ``only`` restricts it to queries with a value of an option: ("task", "max").
+    """
 
     relation: Any
     meaning: str
+    only: tuple[str, Any] | None = None
 
 
 @dataclass(frozen=True)

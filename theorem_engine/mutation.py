@@ -20,10 +20,11 @@ from theorem_engine.backends import get_backend
 from theorem_engine.checking import DISAGREES, judge, overall
 from theorem_engine.declaration import Entry
 from theorem_engine.domains import Integers, Lengths
-from theorem_engine.evidence import RELEVANT, Effort, Evidence, flat_outputs, gather
+from theorem_engine.evidence import RELEVANT, Effort, Evidence, flat_outputs
 from theorem_engine.operators.base import is_operator
 from theorem_engine.plan import make_plan
 from theorem_engine.point import Point, read_point
+from theorem_engine.simulating import gather
 from theorem_engine.statement import Statement, Unknown, assemble, strip
 
 KINDS = ("sign", "factor 2", "dropped term", "swapped letters", "wrong exponent", "off by one")

@@ -166,6 +166,8 @@ def check_requirements(entry: Entry, values: Mapping[Letter, Any], options: Mapp
     number = get_backend("float64").number
     floats = {letter: number(value) for letter, value in values.items()}
     for failed in failed_requirements(entry, floats):
+        if failed.only is not None and options.get(failed.only[0]) != failed.only[1]:
+            continue
         # an equality at the edge of what is allowed may be lost to rounding, but not in exact numbers
         if failed.relation is not None and meets(failed.relation, values):
             continue
@@ -188,6 +190,8 @@ class Failure:
     relation: Any = None
     #: Letters whose shrinking towards zero mends it: of a matrix those off its diagonal.
     movable: frozenset[Any] = frozenset()
+    #: The value of an option with which it is required, if not always.
+    only: tuple[str, Any] | None = None
 
 
 def failed_requirements(entry: Entry, floats: Mapping[Letter, Any]) -> list[Failure]:
@@ -258,6 +262,6 @@ def _relation(requirement: Any, present: tuple[Letter, ...]) -> Callable[..., Fa
         if holds:
             return None
         reason = f"{requirement.meaning} ({requirement.relation}) does not hold"
-        return Failure(reason, letters, requirement.relation, letters)
+        return Failure(reason, letters, requirement.relation, letters, requirement.only)
 
     return test

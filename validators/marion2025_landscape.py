@@ -2,8 +2,8 @@
 
 Nothing here is sampled. The risk and its gradient in k and v come from quadrature over whole tokens; curvatures
 are differences of that gradient along great circles, minima are searched, flows are integrated in R^d. Each
-function returns ``count`` runs with different step sizes or accuracies: what they differ by is the error of the method. An output
-named ``accuracy`` bounds what rounding alone may do to all others.
+function returns ``count`` runs with different step sizes or accuracies: what they differ by is the error of the
+method. An output named ``accuracy`` bounds what rounding alone may do to all others.
 """
 
 from __future__ import annotations

@@ -21,10 +21,14 @@ Draw = Callable[[np.random.Generator, int], Mapping[str, ArrayLike]]
 
 #: Bytes a block of samples may take.
 MEMORY = 2**27
+#: Samples drawn to see what memory they take.
+PROBE = 8
 #: Most samples in a block; more would not run faster.
 LARGEST_BLOCK = 2**16
 #: Share of the seconds spent on the pilot sample, and its largest size.
-PILOT_SHARE, PILOT = 0.1, 4096
+PILOT_SHARE, PILOT = 0.1, 2**15
+#: A pilot plans samples of at most this many times its own size.
+TRUSTED = 16
 #: Samples are this many times as many as the pilot's spread asks for, against a spread it underestimated.
 SAFETY = 1.5
 
@@ -199,20 +203,24 @@ def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, order: f
 
 
 def batch_size(draw: Draw, seed: int, stream: str, budget: int = MEMORY) -> int:
-    """Samples that fit the memory budget, from what eight of them take at their peak; a power of two.
+    """Samples that fit the memory budget, from what a few of them take at their peak; a power of two.
 
     >>> batch_size(lambda rng, count: {"x": rng.random((count, 1000)).sum(axis=1)}, 0, "x", budget=2**20)
     64
     """
-    probe = 8
     was_tracing = tracemalloc.is_tracing()
     if not was_tracing:
         tracemalloc.start()
     try:
-        before = tracemalloc.get_traced_memory()[0]
-        tracemalloc.reset_peak()
-        draw(generator(seed, stream + ":memory", 0), probe)
-        each = max(1.0, (tracemalloc.get_traced_memory()[1] - before) / probe)
+        each, begin = 1.0, time.perf_counter()
+        for probe in (1, PROBE):
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            draw(generator(seed, stream + ":memory", probe), probe)
+            each = max(1.0, (tracemalloc.get_traced_memory()[1] - before) / probe)
+            if time.perf_counter() - begin > 0.1:
+                # one sample is dear enough: what it takes bounds what each of many takes
+                break
     finally:
         if not was_tracing:
             tracemalloc.stop()
@@ -250,17 +258,19 @@ def sample(
         raise ValueError("a sample needs a budget: seconds, samples or the errors wanted")
     begin = clock()
     largest = batch_size(draw, seed, stream)
-    size, pilot, rate = 2, Sample({}, 0, 0.0), 0.0
     most = PILOT if samples is None else max(2, min(PILOT, samples // 4))
-    while pilot.count < most and (seconds is None or clock() - begin <= PILOT_SHARE * seconds / 2):
-        count, started = min(size, largest, most - pilot.count), clock()
-        _add(pilot, draw, generator(seed, stream + ":pilot", pilot.count), count)
-        # what a call costs apart from its samples makes small blocks look slow
-        size, rate = 2 * size, max(rate, count / max(clock() - started, 1e-9))
+    pilot, rate = _pilot(draw, seed, stream + ":pilot", most, largest, seconds, clock)
     target = float("inf") if samples is None else float(samples)
     if wanted is not None and not pilot.broken:
+        needed = SAFETY * wanted(pilot.moments)
+        if needed > TRUSTED * pilot.count or pilot.count < 256:
+            # too small a pilot to plan so large a sample from: a second one, which it plans
+            more = int(min(max(256.0, needed / TRUSTED), target / 4))
+            if more > pilot.count:
+                pilot, faster = _pilot(draw, seed, stream + ":second", more, largest, seconds, clock)
+                needed, rate = SAFETY * wanted(pilot.moments), max(rate, faster)
         # never fewer than the pilot itself, which cost little
-        target = min(target, max(SAFETY * wanted(pilot.moments), float(pilot.count)))
+        target = min(target, max(needed, float(pilot.count)))
     block = largest if seconds is None else int(np.clip(rate * seconds / 8, 1, largest))
     if not np.isfinite(target) and seconds is None:
         target = float(largest)
@@ -274,6 +284,19 @@ def sample(
             break
     result.seconds = clock() - begin
     return result
+
+
+def _pilot(
+    draw: Draw, seed: int, stream: str, most: int, largest: int, seconds: float | None, clock: Callable[[], float]
+) -> tuple[Sample, float]:
+    """A sample in blocks of growing size, up to so many or a share of the seconds, and the fastest rate it ran at."""
+    begin, size, pilot, rate = clock(), 2, Sample({}, 0, 0.0), 0.0
+    while pilot.count < most and (seconds is None or clock() - begin <= PILOT_SHARE * seconds / 2):
+        count, started = min(size, largest, most - pilot.count), clock()
+        _add(pilot, draw, generator(seed, stream, pilot.count), count)
+        # what a call costs apart from its samples makes small blocks look slow
+        size, rate = 2 * size, max(rate, count / max(clock() - started, 1e-9))
+    return pilot, rate
 
 
 def _add(result: Sample, draw: Draw, rng: np.random.Generator, count: int) -> None:

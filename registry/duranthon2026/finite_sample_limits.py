@@ -1,9 +1,9 @@
 """Tuned regularisation, and the limits of strong ridge and of many samples."""
 
-from sympy import Eq, Integer, Rational, exp, sqrt
+from sympy import Abs, Eq, Integer, Or, Rational, exp, log, sqrt
 
 from theorem_engine import NONNEGATIVE, Integers, Interval, Minimum, Output, Source, corollary, limit, result
-from theorem_engine.registry.duranthon2026.finite_sample import DOUBTS, NOTES, OUTPUTS
+from theorem_engine.registry.duranthon2026.finite_sample import DOUBTS, NOTES, OUTPUTS, default_samples
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
     IS_ARGMAX,
@@ -18,6 +18,7 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     q_v,
     r_k,
     r_v,
+    samples,
 )
 from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task, var
 from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
@@ -26,13 +27,11 @@ from theorem_engine.validators.duranthon2026_finite import empirical_risk, ridge
 
 #: Search box of both ridge strengths.
 LOW, HIGH = exp(-7), exp(5)
-#: Share of the box, on the logarithmic scale, that counts as its boundary.
-EDGE = exp(Rational(1, 20))
+#: Distance from the middle of the box, on the logarithmic scale, from which on is its boundary.
+REACH = 6 - Rational(1, 20)
 
 best_k = var("best_k", r"r_k^\star", "minimising ridge strength of k", NONNEGATIVE)
 best_v = var("best_v", r"r_v^\star", "minimising ridge strength of v", NONNEGATIVE)
-searched = var("samples", "n", "random samples of the averages during the search, rounded up to a power of two",
-               Integers(2**8, 2**16), default=2**12, typical=(2**8, 2**9))  # fmt: skip
 tuned_L = var("L", "L", "tokens in a sequence", Integers(2, LONGEST_SOFTMAX), typical=(2, 3))
 s_1 = var("s_1", "s_1", "weight of the hidden token at k = 0", NONNEGATIVE)
 s_2 = var("s_2", "s_2", "sum of squared weights at k = 0", NONNEGATIVE)
@@ -44,7 +43,7 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
     "duranthon2026.erm-tuned",
     title="Test risk of empirical risk minimisation at the best ridge strengths",
     source=Source("2509.21936", "Figure 3"),
-    given=(task, nu, tuned_L, delta, alpha, activation, searched),
+    given=(task, nu, tuned_L, delta, alpha, activation, samples),
     outputs={
         **OUTPUTS,
         "r_k": Output("minimising ridge strength of k", NONNEGATIVE),
@@ -60,22 +59,21 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
     checks=(empirical_risk,),
     marks="DV",
     notes=(
-        "A simplex search in log r_k, log r_v on few samples; the values reported are computed on more samples, "
-        "fresh ones, so that they are not biased by the search. The minimum is flat: the strengths are known to ten per "
-        "cent or so.",
-        "Max task, nu = oo, softmax, no noise: the risk falls as r_k -> 0 and the minimiser sits on the boundary, so the "
-        "value is an upper bound.",
+        "A simplex search in log r_k, log r_v on a sixteenth of the samples; the values reported are computed on all "
+        "of them, fresh ones, so that they are not biased by the search. The minimum is flat: the strengths are known to "
+        "about ten per cent.",
+        "Max task, nu = oo, softmax, no noise: the risk falls as r_k -> 0 and the minimiser sits on the boundary, so "
+        "the value is an upper bound.",
         *NOTES[:1],
     ),
 )
 def erm_tuned(task, nu, L, delta, alpha, activation, samples, *, risk, is_argmax):
     """The risk of the minimiser as a function of the two ridge strengths, minimised over both."""
     refuse_infinite_spike(task, is_argmax)
-    chosen = dict(task=task, activation=activation, is_argmax=is_argmax)
-    searched_risk = risk(nu, L, delta, alpha, r_k, r_v, samples, **chosen)
-    found = Minimum(searched_risk, over={r_k: (LOW, HIGH), r_v: (LOW, HIGH)}, slopes=False)
-    # as many again as a single prediction takes
-    final = 4 * samples
+    chosen = {"task": task, "activation": activation, "is_argmax": is_argmax}
+    final = samples if samples is not None else default_samples(activation)
+    searched = risk(nu, L, delta, alpha, r_k, r_v, Integer(final) / 16 if samples is None else final / 16, **chosen)
+    found = Minimum(searched, over={r_k: (LOW, HIGH), r_v: (LOW, HIGH)}, slopes=False)
     here = (nu, L, delta, alpha, best_k, best_v, final)
     return {
         best_k: found.at(r_k),
@@ -83,7 +81,7 @@ def erm_tuned(task, nu, L, delta, alpha, activation, samples, *, risk, is_argmax
         **{name: getattr(risk, name)(*here, **chosen) for name in OUTPUTS},
         "r_k": best_k,
         "r_v": best_v,
-        "on_boundary": (best_k < LOW * EDGE) | (best_k > HIGH / EDGE) | (best_v < LOW * EDGE) | (best_v > HIGH / EDGE),
+        "on_boundary": Or(*(Abs(log(best) + 1) > REACH for best in (best_k, best_v))),
     }
 
 
@@ -104,8 +102,8 @@ def erm_tuned(task, nu, L, delta, alpha, activation, samples, *, risk, is_argmax
     checks=(ridge_regression,),
     marks="DVN",
     notes=(
-        "With k = 0 the predictor is v.(sum of tokens)/L (softmax) or v.(sum of tokens) (linear): ridge regression on the "
-        "summed tokens, where the hidden token's share is signal and the rest is noise. Task and nu do not matter.",
+        "With k = 0 the predictor is v.(sum of tokens)/L (softmax) or v.(sum of tokens) (linear): ridge regression on "
+        "the summed tokens, where the hidden token's share is signal and the rest is noise. Task and nu do not matter.",
         "Even at large r_v the overlap m_v is positive: v = 0 is a solution in the limit r_v -> oo only.",
     ),
 )
@@ -151,14 +149,14 @@ def ridge_limit(L, delta, alpha, activation, r_v):
     marks="DV",
     notes=(
         "Empirical minimisers tend to the minimiser of the population risk, at any fixed ridge strengths.",
-        "Spiked softmax: alpha times the excess risk tends to E[(y-f)^2 |Jz|^2]/E|Jz|^2 + E[(y-f)^2 |p|^2]/E|p|^2, with J "
-        "the Jacobian of softmax, whatever the ridge strengths: 1.698(2) at L = 3, nu = 1, 1.512(2) at nu = 2.",
+        "Spiked softmax: alpha times the excess risk tends to E[(y-f)^2 |Jz|^2]/E|Jz|^2 + E[(y-f)^2 |p|^2]/E|p|^2, J "
+        "being the Jacobian of softmax, whatever the ridge strengths: 1.698(2) at L = 3, nu = 1, 1.512(2) at nu = 2.",
     ),
 )
 def large_sample_limit(task, nu, L, delta, activation, *, minimal, is_argmax, has_no_signal):
     """As alpha grows the minimiser of the empirical risk becomes that of the population risk."""
     refuse_infinite_spike(task, is_argmax)
-    chosen = dict(task=task, activation=activation, is_argmax=is_argmax, has_no_signal=has_no_signal)
+    chosen = {"task": task, "activation": activation, "is_argmax": is_argmax, "has_no_signal": has_no_signal}
     return {
         "risk": minimal(nu, L, delta=delta, **chosen),
         "m_k": minimal.m_kk(nu, L, delta=delta, **chosen),

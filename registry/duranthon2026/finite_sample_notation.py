@@ -25,8 +25,8 @@ branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*,
              Choice(("informed", "uninformed")), default="informed")  # fmt: skip
 learner_branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*, v* or knowing nothing of them",
                      Choice(("uninformed", "informed")), default="uninformed")  # fmt: skip
-samples = var("samples", "n", "random samples of the averages, rounded up to a power of two; 2^14 if left out, 2^16 with "
-              "linear weights", Integers(2**8, 2**20), default=ABSENT, typical=(2**12, 2**13))  # fmt: skip
+samples = var("samples", "n", "random samples of the averages, rounded up to a power of two; 2^14 if left out, 2^16 "
+              "with linear weights", Integers(2**8, 2**20), default=ABSENT, typical=(2**12, 2**13))  # fmt: skip
 
 # letters that a statement is indifferent to may be given all the same
 any_task = var("task", r"\mathrm{task}", "how the hidden position is tied to the tokens; without effect", task.domain,

@@ -28,7 +28,7 @@ from theorem_engine.registry.liao2026.notation import (
     r,
     xi,
 )
-from theorem_engine.validators.liao2026 import nonlinear_part, sampled_moments
+from theorem_engine.validators.liao2026_matrices import nonlinear_part, sampled_moments
 
 HALF = Rational(1, 2)
 

@@ -32,7 +32,7 @@ from theorem_engine.registry.liao2026.setting import (
     read_moments,
     read_products,
 )
-from theorem_engine.validators.liao2026 import error_identity, kernel_remainder
+from theorem_engine.validators.liao2026_matrices import error_identity, kernel_remainder
 
 #: w_K, w_Q parallel to mu (or zero): their images then lie in the span that the signal already has.
 DIRECTIONS = {

@@ -50,7 +50,8 @@ from theorem_engine.registry.liao2026.setting import (
     columns_over_rows,
     read_moments,
 )
-from theorem_engine.validators.liao2026 import attention_error, noise_traces
+from theorem_engine.validators.liao2026 import attention_error
+from theorem_engine.validators.liao2026_matrices import noise_traces
 
 ERROR = Output("limit of the interpolation error |y - K^T X^T w|^2/n", Interval(0, 1))
 SCALARS = {"alpha": alpha, "beta": beta, "delta": delta, "g": g, "e": e, "eta": eta}

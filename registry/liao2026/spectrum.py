@@ -5,7 +5,7 @@ from sympy import Abs, Gt, Ne, Or, Rational, sqrt
 from theorem_engine import ComplexPlane, Holds, Interval, MarchenkoPastur, Output, Source, lemma, limit
 from theorem_engine.registry.liao2026.notation import RATIO, RATIO_RULE, WORK, c, lam, n, p, snr, theta, var
 from theorem_engine.registry.liao2026.setting import MODEL, columns_over_rows
-from theorem_engine.validators.liao2026 import spectral_forms
+from theorem_engine.validators.liao2026_matrices import spectral_forms
 
 z = var("z", "z", "point off the spectrum", ComplexPlane())
 rho = var("rho", r"\rho", "strength of the spike, |mu|^2/sqrt(c); an outlier leaves the bulk above one")

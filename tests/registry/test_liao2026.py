@@ -538,3 +538,31 @@ def test_finite_sizes_outside_the_theory_are_warned_about():
     with pytest.warns(ValidityWarning, match="diagonal"):
         error(p=500, n=2000, gamma="0.01", nonlinearity="clip", level=5)
     error(p=500, n=2000, gamma="0.01", nonlinearity="tanh", snr=1)
+
+
+# --- figures ---------------------------------------------------------------------------------------
+
+
+def test_the_figures_hold_the_numbers_of_their_entries():
+    data = te.figure("liao2026.fig-4").data
+    assert data["a_tanh_unit_aligned"].sel(a_snr=1).item() == pytest.approx(0.394232, abs=6e-7)
+    assert data["a_tanh_orthogonal"].sel(a_snr=4).item() == pytest.approx(0.168564, abs=6e-7)
+    data = te.figure("liao2026.fig-5", ratios=("0.25",)).data
+    assert data["a_ridge_0.25"].sel(a_snr=2).item() == pytest.approx(0.316178, abs=6e-7)
+
+
+def test_the_phase_map_orders_its_regions():
+    """Where attention wins on noise a reversal exists too."""
+    drawn = te.figure("liao2026.phase", count=7)
+    exists, gap = drawn.data["exists"].values.astype(bool), drawn.data["gap"].values
+    assert np.all(exists[gap < 0])
+    assert 0 < exists.mean() < 1
+    assert drawn.plot().axes
+
+
+def test_simulated_dots_lie_near_their_curve():
+    """Small sizes: only the null panel of Figure 1, within five standard errors and the diagonal's shift."""
+    data = te.figure("liao2026.fig-2", runs=4).data
+    curve = data["b_tanh"].interp(b_gamma=data["b_dots_gamma"].values).values
+    gap = np.abs(data["b_tanh_simulated"].values - curve)
+    assert np.all(gap <= 5 * data["b_tanh_spread"].values + 0.05)

@@ -11,8 +11,9 @@ import theorem_engine as te
 from theorem_engine.checking import AGREES, CANNOT_TELL, DISAGREES, FALSE_ALARM, check_point, judge, overall
 from theorem_engine.declaration import Regime
 from theorem_engine.errors import BadRequest, MissingParameter, NotAvailable, OutOfDomain
-from theorem_engine.evidence import Effort, Row, flat_outputs, gather, stated_orders
+from theorem_engine.evidence import Effort, Row, flat_outputs, stated_orders
 from theorem_engine.extrapolation import extrapolated_row
+from theorem_engine.simulating import gather
 
 ERF = {"t": "0.3", "g": "0.7"}
 
@@ -20,7 +21,7 @@ ERF = {"t": "0.3", "g": "0.7"}
 def _entry_with(monkeypatch, function, **changes):
     """The mean of erf, simulated by something else."""
     entry = te.entry("gaussian.erf-mean")
-    monkeypatch.setattr("theorem_engine.evidence.named_simulators", lambda _: [("stub.function", function)])
+    monkeypatch.setattr("theorem_engine.simulating.named_simulators", lambda _: [("stub.function", function)])
     for name, value in changes.items():
         monkeypatch.setitem(entry.__dict__, name, value)
     return entry

@@ -9,6 +9,7 @@ import pytest
 
 import theorem_engine as te
 from theorem_engine.validators import liao2026 as sim
+from theorem_engine.validators import liao2026_matrices as matrices
 
 
 def rng(seed=0):
@@ -24,7 +25,7 @@ def close(samples, value, shift=0.0):
 @pytest.mark.parametrize("shape", [(50, 50), (30, 80), (80, 30)])
 def test_the_error_is_gamma_squared_over_n_times_the_squared_resolvent(shape):
     point = {"p": shape[0], "n": shape[1], "gamma": 0.3, "nonlinearity": "tanh"}
-    assert np.all(np.abs(sim.error_identity(point, rng(), 3)["gap"]) < 1e-12)
+    assert np.all(np.abs(matrices.error_identity(point, rng(), 3)["gap"]) < 1e-12)
 
 
 def test_the_prefactor_met_in_summaries_is_not_the_identity():
@@ -125,7 +126,7 @@ def test_the_gaussian_surrogate_meets_the_same_limit(point):
 
 def test_traces_of_the_noise_resolvent_meet_the_fixed_point():
     point = {"c": 0.7, "gamma": 0.5, "nonlinearity": "tanh"}
-    samples = sim.noise_traces(point, rng(11), 6)
+    samples = matrices.noise_traces(point, rng(11), 6)
     predicted = te.predict("liao2026.noise-resolvent", **point).outputs
     for name in ("alpha", "beta", "delta"):
         assert close(samples[name], predicted[name], 0.01 * abs(predicted[name])), name
@@ -134,7 +135,7 @@ def test_traces_of_the_noise_resolvent_meet_the_fixed_point():
 @pytest.mark.parametrize("z", [-0.6, 1.5 + 0.8j])
 def test_spectral_forms_meet_their_closed_forms(z):
     point = {"c": 0.5, "snr": 1.5, "z": z}
-    samples = sim.spectral_forms(point, rng(12), 16)
+    samples = matrices.spectral_forms(point, rng(12), 16)
     predicted = te.predict("liao2026.spiked-resolvent", **point).outputs
     for name, values in samples.items():
         assert close(values, predicted[name], 0.02 * abs(predicted[name]) + 0.003), name
@@ -165,7 +166,7 @@ def test_unbalanced_labels_meet_their_remark():
 def test_the_remainder_of_the_linearisation_falls():
     """Operator norm like 1/sqrt(p): from 100 to 400 it halves; the kept part stays and has its rank and norm."""
     base = {"nonlinearity": "tanh", "snr": 1.0, "weights": "unit-aligned"}
-    small, large = (sim.kernel_remainder({**base, "p": size, "n": size}, rng(17), 3) for size in (100, 400))
+    small, large = (matrices.kernel_remainder({**base, "p": size, "n": size}, rng(17), 3) for size in (100, 400))
     assert 0.35 < large["remainder"].mean() / small["remainder"].mean() < 0.7
     predicted = te.predict("liao2026.kernel-linearization", c=1, **base).outputs
     assert np.all(large["rank"] == predicted["rank"])
@@ -174,12 +175,22 @@ def test_the_remainder_of_the_linearisation_falls():
 
 @pytest.mark.parametrize("parameters", [{"nonlinearity": "relu"}, {"nonlinearity": "exp-clip", "level": 5}])
 def test_sampled_moments_meet_the_hermite_data(parameters):
-    samples = sim.sampled_moments(parameters, rng(18), 200_000)
+    samples = matrices.sampled_moments(parameters, rng(18), 200_000)
     predicted = te.predict("liao2026.hermite", **parameters).outputs
     for name, values in samples.items():
         assert close(values, predicted[name]), name
-    b = sim.nonlinear_part(parameters, rng(19), 6)["b"]
+    b = matrices.nonlinear_part(parameters, rng(19), 6)["b"]
     assert b.mean() == pytest.approx(te.predict("liao2026.gaussian-equivalent", **parameters).value, rel=0.03)
+
+
+def test_a_matrix_of_weights_is_used_as_it_stands():
+    """The identity gives the plain kernel; softmax takes the same matrix."""
+    point = {"p": 60, "n": 40, "gamma": 0.5, "nonlinearity": "tanh"}
+    given = sim.given_weights_error({**point, "product": np.eye(60)}, rng(21), 30)["error"]
+    plain = sim.attention_error_as_defined(point, rng(22), 30)["error"]
+    assert close(given, plain.mean(), 5 * plain.std() / 30**0.5)
+    soft = sim.given_weights_error({**point, "nonlinearity": "softmax", "product": np.eye(60)}, rng(23), 30)["error"]
+    assert close(soft, sim.softmax_error(point, rng(24), 30)["error"].mean(), 5 * soft.std() / 30**0.5)
 
 
 def test_equal_seeds_give_equal_samples_and_unknown_names_are_refused():

@@ -37,8 +37,9 @@ def iterate(
     u = np.where(logarithmic, np.log(np.maximum(np.where(logarithmic, start, 1.0), 1e-300)), start)
     points: list[Array] = []
     moves: list[Array] = []
-    best, smallest, idle, taken, size = u, np.inf, 0, 0, np.inf
-    for taken in range(1, steps + 1):
+    best, smallest, idle, taken = u, np.inf, 0, 0
+    while taken < steps:
+        taken += 1
         x = np.where(logarithmic, np.exp(u), u)
         move = _move(function(x), x, u, logarithmic)
         size = float(np.max(np.abs(move) / np.where(logarithmic, 1.0, np.maximum(1.0, np.abs(u)))))
@@ -48,7 +49,7 @@ def iterate(
             best, smallest = u, size
         if smallest <= tolerance or (memory and idle >= patience and smallest <= 1e-3):
             break
-        if idle and idle % patience == 0:
+        if memory and idle and idle % patience == 0:
             # a stuck acceleration forgets its past and starts again from the best point
             points, moves = [], []
             u = best

@@ -23,6 +23,8 @@ from theorem_engine.methods.quadrature import gauss_legendre
 Array = NDArray[np.float64]
 #: Dyadic, so that nodes carry no rounding; exp(-pi^2/H) = 1e-23 leaves room for the factors of high powers.
 H = 0.1875
+#: Step of log h along x where there is no lattice: exp(-pi^2/STEP) = 7e-18.
+STEP = 0.25
 #: Entries of a table held at once.
 CHUNK = 2_000_000
 #: The normal density beyond this is below 1e-20.
@@ -65,7 +67,11 @@ Asked = tuple[int, Any]
 class DenseToken:
     """Brackets by sums over nodes, for any kernel."""
 
-    def __init__(self, weights: Array, logs: Array, asked: Sequence[Asked], step: float = 1.0) -> None:
+    def __init__(
+        self, weights: Array, logs: Array, asked: Sequence[Asked], step: float = 1.0, has_complement: bool = True
+    ) -> None:
+        """``step`` is the distance of nodes; 1 - B is left out where nobody asks for it."""
+        self.has_complement = has_complement
         self.stride = max(1, int(1 / (3 * step)))
         self.weights = weights
         self.logs = logs
@@ -89,7 +95,7 @@ class DenseToken:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             v = np.exp(u[:, None] + self.logs)
             decay = np.exp(-v)
-            complement = -np.expm1(-v) @ self.weights
+            complement = -np.expm1(-v) @ self.weights if self.has_complement else np.zeros(u.size)
             values = []
             powers = {0: decay}
             for power, weights in self.asked:

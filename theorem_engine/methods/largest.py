@@ -1,7 +1,7 @@
 """Probability that a token is the largest of omega_l + s xi_l with independent standard normal xi, and its slope.
 
-P_e is the integral over x of the density of token e at x times the probability that all others are below x. One grid of x,
-around the largest omega, serves all tokens: the trapezoidal rule converges geometrically for such integrands.
+P_e is the integral over x of the density of token e at x times the probability that all others are below x. One grid of
+x, around the largest omega, serves all tokens: the trapezoidal rule converges geometrically for such integrands.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
+from scipy.special import ndtr
 
 Array = NDArray[np.float64]
 #: Nodes in units of s from the largest omega; beyond the ends less than 1e-9 of the mass is left for any length used.
@@ -22,9 +22,10 @@ TINY = 1e-300
 def _shares(omega: Array, spread: Any) -> tuple[Array, Array, Array]:
     """Hazards phi/Phi of each token at each node (n, L, K), weights of the nodes (n, K), probabilities (n, L)."""
     at = NODES + ((np.max(omega, axis=-1, keepdims=True) - omega) / spread)[..., None]
-    below = log_ndtr(at)
-    hazard = np.exp(-0.5 * at * at - 0.5 * np.log(2 * np.pi) - below)
-    weight = STEP * np.exp(np.sum(below, axis=-2))
+    # no argument is below the first node, so nothing here underflows
+    below = ndtr(at)
+    hazard = np.exp(-0.5 * at * at) / (np.sqrt(2 * np.pi) * below)
+    weight = STEP * np.prod(below, axis=-2)
     found = np.einsum("nlk,nk->nl", hazard, weight)
     return hazard, weight, found / np.sum(found, axis=-1, keepdims=True)
 
@@ -38,8 +39,8 @@ def log_probability(omega: Array, spread: Any) -> Array:
 def score(omega: Array, log_weight: Array, spread: Any) -> Array:
     """Derivative in omega of log sum_e exp(c_e) P_e.
 
-    dP_e/domega_j = -int phi_e phi_j prod_{i not e, j} Phi_i / s for j not e; adding a constant to omega changes nothing,
-    which gives the diagonal.
+    dP_e/domega_j = -int phi_e phi_j prod_{i not e, j} Phi_i / s for j not e; a constant added to omega changes
+    nothing, which gives the diagonal.
     """
     hazard, weight, share = _shares(omega, spread)
     level = log_weight + np.log(np.maximum(share, TINY))

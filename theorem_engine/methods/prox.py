@@ -113,7 +113,8 @@ def softmax_point(omega: Array, w: Array, y: Array, width_k: float, width_v: flo
     length = omega.shape[-1]
     flat = [np.ascontiguousarray(np.broadcast_to(x, (omega.shape[0], k)), dtype=float) for x, k in
             ((omega, length), (w, length), (y, 1))]  # fmt: skip
-    chi, jumped = (compiled() or _batched_minimiser)(*flat, float(width_k), float(width_v))
+    minimiser = compiled() or _batched_minimiser
+    chi, jumped = minimiser(flat[0], flat[1], flat[2], float(width_k), float(width_v))
     s = _softmax(chi)
     rho = (flat[2] - _dot(s, flat[1])) / (1 + width_v * _dot(s, s))
     return Proximal(chi, flat[1] + width_v * rho * s, rho, jumped)
@@ -206,11 +207,11 @@ def _batched_minimiser(
     return best, (lowest < reached - JUMP).astype(float)
 
 
-def _is_convex(w: Array, y: Array, width_k: float, width_v: float) -> Array:
+def _is_convex(w: Array, y: Array, width_k: float, width_v: float) -> NDArray[np.bool_]:
     """Whether a bound of the negative curvature of the loss is below that of the quadratic term."""
     top, bottom = np.max(w, axis=-1, keepdims=True), np.min(w, axis=-1, keepdims=True)
     rho = np.maximum(np.abs(y - top), np.abs(y - bottom)) / (1 + width_v / w.shape[-1])
-    result: Array = width_k * (width_v * rho**2 / 4 + rho * (top - bottom + width_v * rho) / 2) < 1
+    result: NDArray[np.bool_] = width_k * (width_v * rho**2 / 4 + rho * (top - bottom + width_v * rho) / 2) < 1
     return result
 
 
@@ -233,7 +234,7 @@ def _newton(
             jb = (s * (b - _dot(s, b)))[bad]
             rank_one = jb[:, :, None] * jb[:, None, :] / denominator[bad][..., None]
             hessian[bad] = np.eye(x.shape[1]) / width_k + rank_one
-        move = -np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        move = np.asarray(-np.linalg.solve(hessian, gradient[..., None])[..., 0], dtype=float)
         descent = _dot(gradient, move)
         scale = np.ones_like(now)
         fields = o, values, label, width_k, width_v

@@ -59,9 +59,10 @@ def find_minimum(
 
 
 def follow_down(function: Callable[..., float], edges: list[float], count: int) -> list[float]:
-    """The minimiser inside a box from values alone: a scan narrowed for one letter, a simplex from the middle for several.
+    """The minimiser inside a box from values alone.
 
-    Letters with positive ranges are followed by their logarithms; a place without a value counts as infinitely high.
+    One letter: a scan, narrowed; several: a simplex from the middle of the box. Letters with positive ranges are
+    followed by their logarithms; a place without a value counts as infinitely high.
     """
     from scipy.optimize import minimize, minimize_scalar
 
@@ -91,7 +92,7 @@ def follow_down(function: Callable[..., float], edges: list[float], count: int) 
         return place([found.x if found.fun <= values[best] else points[best]])
     middle = np.array([(a + b) / 2 for a, b in box])
     corners = [middle, *(middle + 0.8 * np.eye(len(box))[i] for i in range(len(box)))]
-    options = {"initial_simplex": np.array(corners), "xatol": 0.02, "fatol": 1e-6, "maxfev": 60}
+    options = {"initial_simplex": np.array(corners), "xatol": 0.05, "fatol": 1e-5, "maxfev": 48}
     found = minimize(height, middle, method="Nelder-Mead", bounds=box, options=options)
     if not math.isfinite(float(found.fun)):
         raise NotConverged("minimum: no value was found on the given ranges")
@@ -114,5 +115,5 @@ def find_valley(slope: Callable[[float], float], low: float, high: float, count:
             right = middle
     if slope(float(points[right])) <= 0:
         return float(points[right])
-    # the minimiser need not be known better than the value can tell
-    return float(brentq(slope, points[left], points[right], xtol=1e-300, rtol=1e-13, maxiter=500))
+    # the value is flat there: ten digits of the minimiser are twenty of the minimum
+    return float(brentq(slope, points[left], points[right], xtol=1e-300, rtol=1e-10, maxiter=500))

@@ -20,8 +20,8 @@ SEED = 20260117
 LEAST = 32
 #: Sets of random numbers up to this many bytes are kept.
 KEPT = 2**27
-#: Below this many numbers of one scramble, starting threads costs more than it saves.
-WORTH_THREADS = 2**14
+#: Below this many numbers of one scramble all are computed at once, above each by itself, in threads if there are any.
+WORTH_THREADS = 2**12
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -52,23 +52,28 @@ class _Channel:
         size = max(LEAST, 1 << max(0, (samples // COUNT) - 1).bit_length())
         scrambles = chosen()
 
-        def one(index: int) -> Any:
+        def some(indices: tuple[int, ...]) -> Any:
             with np.errstate(all="ignore"):
-                return self._scramble(index, size, tokens, values)
+                return self._scrambles(indices, size, tokens, values)
 
-        if len(scrambles) > 1 and size * tokens >= WORTH_THREADS // 4 and _threads() > 1:
+        if size * tokens < WORTH_THREADS:
+            rows = some(scrambles)
+        elif len(scrambles) > 1 and _threads() > 1:
             with ThreadPoolExecutor(_threads()) as pool:
-                rows = np.array(list(pool.map(one, scrambles)))
+                rows = np.concatenate(list(pool.map(some, ((i,) for i in scrambles))))
         else:
-            rows = np.array([one(i) for i in scrambles])
+            rows = np.concatenate([some((i,)) for i in scrambles])
         found = rows.mean(axis=0)
         spread = rows.std(axis=0, ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else np.full(rows.shape[1], np.nan)
         note("channel mean", [float(e) for e in spread], f"{len(rows)} scrambles of {size} Sobol points")
         return [float(x) for x in found]
 
-    def _scramble(self, index: int, size: int, tokens: int, values: tuple[Any, ...]) -> Any:
+    def _scrambles(self, indices: tuple[int, ...], size: int, tokens: int, values: tuple[Any, ...]) -> Any:
+        """Means of all bodies over each of some scrambles."""
         per_token, per_sample = self.mean.noise_counts
-        numbers = normals(index, size, per_sample + per_token * tokens)
+        width = per_sample + per_token * tokens
+        numbers = normals(indices[0], size, width) if len(indices) == 1 else _together(indices, size, width)
+        count = len(numbers)
         single = [numbers[:, i : i + 1] for i in range(per_sample)]
         each = [numbers[:, per_sample + i * tokens : per_sample + (i + 1) * tokens] for i in range(per_token)]
         first = (np.arange(tokens) == 0).astype(float)
@@ -76,13 +81,14 @@ class _Channel:
         found: list[Any] = []
         if self.fields is not None:
             omega, w, y, width_k, width_v = self.fields(*letters)
-            arguments = np.broadcast_to(omega, (size, tokens)), np.broadcast_to(w, (size, tokens)), y
+            arguments = np.broadcast_to(omega, (count, tokens)), np.broadcast_to(w, (count, tokens)), y
             nearest = POINTS[self.point.weights](*arguments, float(width_k), float(width_v))
             found = [nearest.chi, nearest.z, nearest.rho, nearest.jumped]
             if len(self.point.finds) > len(found):
                 response = RESPONSES[self.point.weights](nearest, arguments[1], float(width_k), float(width_v))
                 found += [response.kk, response.kv, response.vv, response.cross]
-        return [float(np.mean(np.broadcast_to(b, (size, 1)))) for b in self.bodies(*found, *letters)]
+        columns = [np.broadcast_to(body, (count, 1)) for body in self.bodies(*found, *letters)]
+        return np.concatenate(columns, axis=1).reshape(len(indices), size, -1).mean(axis=1)
 
 
 def _threads() -> int:
@@ -93,6 +99,11 @@ def _threads() -> int:
 def normals(index: int, size: int, width: int) -> Any:
     """Standard normal numbers of one scramble, (size, width); the same at every call."""
     return _kept(index, size, width) if 8 * size * width * COUNT <= KEPT else _drawn(index, size, width)
+
+
+@lru_cache(maxsize=8)
+def _together(indices: tuple[int, ...], size: int, width: int) -> Any:
+    return np.concatenate([_drawn(i, size, width) for i in indices])
 
 
 @lru_cache(maxsize=8 * COUNT)

@@ -19,7 +19,7 @@ ACCEPT = 1e-9
 EASE, EASINGS = 4.0, 16
 #: Iterations of a map: memory, damping, budget, and the residual aimed at. Means over samples whose proximal
 #: points jump are smooth only up to the share of one sample, so less is accepted than is aimed at.
-ITERATIONS = {"anderson": (6, 0.7, 250, 1e-9), "iteration": (0, 1.0, 4000, 1e-9)}
+ITERATIONS = {"anderson": (6, 0.7, 150, 1e-9), "iteration": (0, 1.0, 4000, 1e-9)}
 ACCEPT_ITERATION = 1e-3
 
 

@@ -14,6 +14,7 @@ from theorem_engine.domains import Distribution
 from theorem_engine.errors import NotConverged, OutOfDomain
 from theorem_engine.methods.laplace import (
     REACH,
+    STEP,
     Brackets,
     DenseToken,
     H,
@@ -190,6 +191,7 @@ class _Side:
         if self.has_normal and expanded.is_polynomial(x) and sympy.degree(expanded, x) == 1:
             self.line = backend.function(parameters, [expanded.coeff(x, 1), expanded.coeff(x, 0)])
         # a factor may use the normal letter of a token whose kernel does not
+        self.is_hidden = is_hidden
         self.is_shifted = is_hidden and self.has_normal
         self.is_point = not self.has_normal and not any(x in f.free_symbols for f in inserted)
 
@@ -223,12 +225,12 @@ class _Side:
         if self.breaks is not None:
             step, x, weights = 1.0, *graded_nodes(-left, right, [float(b) for b in self.breaks(*values)])
         else:
-            step = min(0.5, H / max(self.slope(values), 1e-300))
+            step = min(0.5, STEP / max(self.slope(values), 1e-300))
             x = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1, dtype=np.float64) * step
             weights = normal_weights(x, step)
         logs = np.broadcast_to(np.asarray(self.kernel(x, *values)[0], dtype=float), x.shape)
         check_kernel(logs, self.breaks is not None)
-        return DenseToken(weights, logs, self._asked(self._factors(x, values)), step)
+        return DenseToken(weights, logs, self._asked(self._factors(x, values)), step, not self.is_hidden)
 
     def _factors(self, x: Any, values: tuple[Any, ...]) -> list[Any]:
         return list(self.inserted(x, *values)) if self.inserted is not None else []

@@ -11,13 +11,10 @@ import sympy
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
 from theorem_engine.errors import NotAvailable
-from theorem_engine.methods.laplace import REACH, graded_nodes, normal_weights
+from theorem_engine.methods.laplace import REACH, STEP, graded_nodes, normal_weights
 from theorem_engine.methods.laplace_pair import InnerTable, Panels, TrivialTable, hard_integrals, soft_integrals
 from theorem_engine.operators.token_layout import make_layout
 from theorem_engine.operators.token_mean import Hardmax
-
-#: Step of log h along x: exp(-pi^2/STEP) = 7e-18, and dyadic.
-STEP = 0.25
 
 
 def lower_pair(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

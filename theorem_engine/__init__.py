@@ -56,12 +56,17 @@ _AUTHOR = {
     "theorem_engine.activation": ("Activation", "ElementWise", "Normalised"),
     "theorem_engine.statement": ("Label", "Partial", "Total", "Unknown"),
     "theorem_engine.operators": (
-        "BatchSum", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean", "MarchenkoPastur", "Minimum", "RandomRecurrence", "TokenSum", "Recurrence", "Root", "SpectralMean", "TokenMean", "Tokens", "Trajectory",
+        "BatchSum", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean", "MarchenkoPastur",
+        "Minimum", "RandomRecurrence", "TokenSum", "Recurrence", "Root", "SpectralMean", "TokenMean", "Tokens",
+        "Trajectory",
     ),
     "theorem_engine.operators.channel": (
         "ChannelMean", "LargestLog", "LargestScore", "ProximalPoint", "TokenFront", "TokenLogSum", "TokenSort",
     ),
-    "theorem_engine.functions": ("OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf", "positive_part", "softplus"),
+    "theorem_engine.functions": (
+        "OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf", "positive_part",
+        "softplus",
+    ),
     "theorem_engine.drawing": ("Figure", "declare_figure"),
 }  # fmt: skip
 _HOME = {name: module for table in (_PUBLIC, _AUTHOR) for module, names in table.items() for name in names}

@@ -1,6 +1,7 @@
 """Campaigns: every entry checked at points drawn from its own domain, in parallel, resumable, with one report.
 
-The false-alarm rate belongs to the campaign as a whole: with n checks each is allowed an n-th of it. Points
+The false-alarm rate belongs to the campaign as a whole: with n checks each is allowed an n-th of it, half of that
+in each of two looks: checks that could not tell get a second one, with the time that others left. Points
 depend on the seed and the entry's id alone, so that a campaign can be repeated, or continued after a kill.
 """
 
@@ -11,7 +12,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from theorem_engine.journal import Journal
 FAMILY_ALARM = 0.01
 #: Draws after which a point is taken although the entry warns about it.
 TRIES = 50
+#: What is added to the seed of a second look.
+SECOND = 2**32
 FOLDER = Path("theorem-engine-campaign")
 
 
@@ -78,7 +81,6 @@ def campaign_points(entry: Entry, count: int, seed: int) -> list[dict[str, Any]]
     import numpy as np
 
     from theorem_engine.point import read_point
-    from theorem_engine.predicting import plan_of
     from theorem_engine.sampling import draw_point
 
     word = int.from_bytes(hashlib.sha256(entry.id.encode()).digest()[:8], "big")
@@ -90,7 +92,7 @@ def campaign_points(entry: Entry, count: int, seed: int) -> list[dict[str, Any]]
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ValidityWarning)
                 try:
-                    plan_of(entry, read_point(entry, point).options)
+                    entry.statement(dict(read_point(entry, point).options))
                 except TheoremEngineError:
                     # a choice of options about which the entry says nothing
                     continue
@@ -136,15 +138,43 @@ def run_campaign(
         for point in ([dict(fixed)] if fixed else campaign_points(entry, points, seed))
     ]
     share = None if seconds is None or samples is not None else round(workers * seconds / max(1, len(pairs)), 3)
-    alarm = FAMILY_ALARM / max(1, len(pairs))
+    # half of the false-alarm rate is kept for the second look
+    alarm = FAMILY_ALARM / (2 * max(1, len(pairs)))
     tasks = [Task(e.id, point, share, samples, seed, alarm, str(journal.path)) for e, point in pairs]
     done = {record["key"]: record["result"] for record in journal.records() if "key" in record and "result" in record}
-    waiting = [task for task in tasks if task.key not in done]
-    pool = executor or default_executor(workers if len(waiting) > 1 else 1, len(waiting), "", False)
-    resumed = len(tasks) - len(waiting)
-    for key, result in _shown(pool.map(run_task, waiting), tasks, done, progress):
-        done[key] = result
-    return Campaign(tuple(done[task.key] for task in tasks), FAMILY_ALARM, seed, resumed, Path(folder))
+    resumed = sum(task.key in done for task in tasks)
+
+    def finish(wanted: Sequence[Task]) -> None:
+        waiting = [task for task in wanted if task.key not in done]
+        pool = executor or default_executor(workers if len(waiting) > 1 else 1, len(waiting), "", False)
+        for key, result in _shown(pool.map(run_task, waiting), tasks, done, progress):
+            done[key] = result
+
+    finish(tasks)
+    second = {} if share is None or seconds is None else second_looks(tasks, done, workers * seconds)
+    finish(list(second.values()))
+    results = tuple(done[second.get(task.key, task).key] for task in tasks)
+    return Campaign(results, FAMILY_ALARM, seed, resumed, Path(folder))
+
+
+def second_looks(tasks: Sequence[Task], done: Mapping[str, Any], budget: float) -> dict[str, Task]:
+    """Checks that more samples may settle, by key, each again with its part of the time that the others left.
+
+    The samples are new ones; what the first look saw takes no part. The time spent is that in the journal, so that
+    a campaign that is started again comes to the same second looks.
+    """
+    left = budget - sum(done[task.key]["seconds"] for task in tasks)
+    waiting = [
+        task
+        for task in tasks
+        if done[task.key]["verdict"] == "cannot tell" and any(row["z"] is not None for row in done[task.key]["rows"])
+    ]
+    share = round(left / max(1, len(waiting)), 3)
+    return {
+        task.key: replace(task, seconds=share, seed=task.seed + SECOND)
+        for task in waiting
+        if task.seconds is not None and share >= 1.5 * task.seconds
+    }
 
 
 def run_task(task: Task) -> tuple[str, dict[str, Any]]:

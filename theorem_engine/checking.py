@@ -309,6 +309,8 @@ def _compare_sampled(row: Row, prediction: float, alarm: float) -> tuple[str, fl
     scale = max(abs(prediction), row.spread, row.scale)
     visible = ((threshold + POWER) * error + row.systematic) / scale
     if abs(gap) > threshold * error + row.systematic + 1e-12 * abs(prediction):
+        if row.one_size:
+            return CANNOT_TELL, z, visible, f"{gap:+.3g} off at one size, which does not refute a limit"
         return DISAGREES, z, visible, f"{gap:+.3g} off, {abs(z):.1f} standard errors, threshold {threshold:.2f}"
     if visible > RELEVANT:
         return CANNOT_TELL, z, visible, f"{row.samples} samples show deviations above {100 * visible:.2g} % only"

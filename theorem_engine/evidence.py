@@ -61,6 +61,8 @@ class Row:
     treatment: str = ""
     #: Estimate at the largest size, where the estimate is an extrapolation.
     raw: float | None = None
+    #: Whether a limit was simulated at one size only, which cannot refute it.
+    one_size: bool = False
     #: Means of random predictions, which take the place of the prediction.
     predicted: float | None = None
     problem: str = ""

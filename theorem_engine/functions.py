@@ -10,7 +10,19 @@ from typing import Any
 import sympy
 from sympy.codegen.cfunctions import expm1, log1p
 
-__all__ = ["SPECIAL", "OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf", "positive_part", "softplus"]
+__all__ = [
+    "SPECIAL",
+    "OwenT",
+    "erfcx",
+    "expm1",
+    "log1p",
+    "log_softplus",
+    "mills",
+    "normal_cdf",
+    "normal_pdf",
+    "positive_part",
+    "softplus",
+]
 
 
 class normal_pdf(sympy.Function):  # noqa: N801

@@ -120,13 +120,19 @@ class _Run:
     def rows(self) -> list[Row]:
         if getattr(self.function, "deterministic", False):
             return self._computed()
-        if getattr(self.function, "random_letter", "") and self.redraw is not None:
-            return self._two_laws(self.function.random_letter)  # type: ignore[attr-defined]
+        random_letter = getattr(self.function, "random_letter", "")
+        if random_letter:
+            # one random path says nothing about a mean: without others there is nothing to compare
+            return [] if self.redraw is None else self._two_laws(random_letter)
         places = self._sizes()
         if places:
             return self._extrapolated(places)
-        treatment = "the simulator has the limit itself" if self.entry.regime.limit else "exact at this size"
-        return [replace(row, treatment=treatment) for row in self._sampled(self.point, self.name, self.effort)]
+        is_exact = not self.entry.regime.limit or getattr(self.function, "exact", False)
+        treatment = "exact at this size" if is_exact else "the simulator has no size to extrapolate in"
+        return [
+            replace(row, treatment=treatment, one_size=not is_exact)
+            for row in self._sampled(self.point, self.name, self.effort)
+        ]
 
     def _computed(self) -> list[Row]:
         from theorem_engine.validators.statistics import generator
@@ -192,15 +198,16 @@ class _Run:
         """Points of growing size, for a limit: whole-number letters scaled together, or the simulator's own size."""
         if not self.entry.regime.limit or getattr(self.function, "exact", False):
             return []
-        largest = getattr(sys.modules.get(self.function.__module__), "SIZE", DEFAULT_SIZE)
         whole = [x.name for x in self.entry.letters if isinstance(x.domain, Integers) and x.name in self.point]
+        largest = getattr(sys.modules.get(self.function.__module__), "SIZE", DEFAULT_SIZE if whole else 0)
+        if not largest:
+            return []
         places = []
         for share in SIZES:
             size = round(share * largest)
             if whole and not getattr(self.function, "own_size", False):
-                # by their geometric mean: neither of two sizes in a far ratio becomes tiny
-                factor = size / math.prod(self.point[name] for name in whole) ** (1 / len(whole))
-                changed = {name: max(1, round(factor * self.point[name])) for name in whole}
+                changed = scaled({name: self.point[name] for name in whole}, size)
+                size = round(math.prod(changed.values()) ** (1 / len(changed)))
             else:
                 changed = {"size": size}
             places.append((size, {**self.point, **changed}))
@@ -255,6 +262,28 @@ class _Run:
 def _significant(skewness: float, n: int) -> float:
     """The skewness, less what a Gaussian sample of this size may show."""
     return math.copysign(max(0.0, abs(skewness) - 2 * math.sqrt(6 / n)), skewness)
+
+
+def scaled(letters: Mapping[str, int], size: int) -> dict[str, int]:
+    """Whole numbers in nearly the same ratios, whose geometric mean is the size up to 15 percent.
+
+    A limit depends on the ratios: rounding 3.4 to 3 would move it more than the size does.
+
+    >>> scaled({"p": 2489, "n": 107}, 300)
+    {'p': 1512, 'n': 65}
+    """
+    mean = math.prod(letters.values()) ** (1 / len(letters))
+    best: tuple[float, dict[str, int]] | None = None
+    for shift in range(-60, 61):
+        factor = size / mean * (1 + 0.0025 * shift)
+        rounded = {name: max(1, round(factor * value)) for name, value in letters.items()}
+        ratios = [rounded[name] / value for name, value in letters.items()]
+        # among equally good ones the nearest to the size
+        off = max(ratios) / min(ratios) - 1 + 1e-9 * abs(shift)
+        if best is None or off < best[0]:
+            best = (off, rounded)
+    assert best is not None
+    return best[1]
 
 
 def _split(results: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

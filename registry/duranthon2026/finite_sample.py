@@ -168,12 +168,19 @@ MEANS = {
 }
 
 
-def order_equations(task, nu, alpha, r_k, r_v, branch, is_argmax, mean):
-    """The self-consistent system of the six order parameters."""
-    size = Integer(2) if is_argmax else sqrt(nu) if task == "spiked" else nu / (1 + nu / 2)
+def order_equations(task, nu, L, alpha, r_k, r_v, activation, branch, is_argmax, mean):
+    """The self-consistent system of the six order parameters.
+
+    Linear weights have another solution, with both overlaps negative, which is no minimiser: the starts matter.
+    """
+    scale = 1 / L if activation == "linear" else Integer(1)
+    if activation == "linear":
+        size = 1 - scale if is_argmax or task == "max" else sqrt(nu) * (1 - scale)
+    else:
+        size = Integer(2) if is_argmax else sqrt(nu) if task == "spiked" else nu / (1 + nu / 2)
     known = branch == "informed"
     begin_k = size if known else Rational(1, 20)
-    begin_v = Rational(7, 10) if known else Rational(1, 20)
+    begin_v = scale * (Rational(7, 10) if known else Rational(1, 20))
 
     def unknown(equation, start, positive=False):
         return Unknown(equation, start, positive=positive, method="anderson")
@@ -189,8 +196,8 @@ def order_equations(task, nu, alpha, r_k, r_v, branch, is_argmax, mean):
         mh_v: alpha * mean("f_v z") + m_v * Vh_v,
         m_k: unknown(mh_k / (r_k + Vh_k), begin_k),
         m_v: unknown(mh_v / (r_v + Vh_v), begin_v),
-        s_k: unknown(qh_k / (r_k + Vh_k) ** 2, 1 / (1 + r_k) ** 2, positive=True),
-        s_v: unknown(qh_v / (r_v + Vh_v) ** 2, 1 / (1 + r_v) ** 2, positive=True),
+        s_k: unknown(qh_k / (r_k + Vh_k) ** 2, 1 / (1 + r_k + alpha), positive=True),
+        s_v: unknown(qh_v / (r_v + Vh_v) ** 2, scale**2 / (1 + r_v + alpha), positive=True),
         V_k: unknown(1 / (r_k + Vh_k), 1 / (r_k + alpha / 4), positive=True),
         V_v: unknown(1 / (r_v + Vh_v), 1 / (r_v + alpha / 4), positive=True),
     }
@@ -242,7 +249,7 @@ def erm_risk(task, nu, L, delta, alpha, activation, r_k, r_v, branch, samples, *
     response = channel(task, is_argmax, delta, activation, L, samples, squares, (*POINT, *RESPONSE))
     chosen = {"task": task, "activation": activation, "is_argmax": is_argmax}
     return {
-        **order_equations(task, nu, alpha, r_k, r_v, branch, is_argmax, seen.mean),
+        **order_equations(task, nu, L, alpha, r_k, r_v, activation, branch, is_argmax, seen.mean),
         "risk": population(nu, L, m_k, m_vv=m_v, q_kk=q_k, q_vv=q_v, delta=delta, **chosen),
         "train_error": seen.mean("rho rho"),
         "objective": alpha * seen.mean("rho rho") / 2 + (r_k * q_k + r_v * q_v) / 2,

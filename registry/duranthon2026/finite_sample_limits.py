@@ -60,7 +60,7 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
     marks="DV",
     notes=(
         "A simplex search in log r_k, log r_v on a sixteenth of the samples; the values reported are computed on all "
-        "of them, fresh ones, so that they are not biased by the search. The minimum is flat: the strengths are known to "
+        "of them, fresh ones, so that they are not biased by the search. The minimum is flat: the strengths are good to "
         "about ten per cent.",
         "Max task, nu = oo, softmax, no noise: the risk falls as r_k -> 0 and the minimiser sits on the boundary, so "
         "the value is an upper bound.",

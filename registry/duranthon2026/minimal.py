@@ -140,8 +140,11 @@ def _searched(task, activation, shift, delta, slope, is_argmax, miss):
     chosen = meaning(activation, task, is_argmax, shift)
     if isinstance(chosen, Shifted) and shift is None:
         found = moments(task, activation, is_argmax, m, 0, c, miss)
-        ranges = {m: (scale / 100, 3 + 3 * scale), c: (-14 - slope**2 / 3 if task == "spiked" else -14, 3)}
-        best = Minimum(found.inline(found.risk), over=ranges, scan=9)
+        # in the spiked task the best slope grows with the signal and the shift with its square; in the max task
+        # both stay of order one, since the argmax is learnt to the resolution of the erf at any nu
+        low = scale / (1 + scale) / 100
+        wide = {m: (low, 3 + 3 * scale), c: (-14 - slope**2 / 3, 3)}
+        best = Minimum(found.inline(found.risk), over=wide if task == "spiked" else {m: (low, 15), c: (-14, 3)}, scan=9)
         return {c: best.at(c), **_at_minimum(found, best, delta, c)}
     if activation == "relu":
         # a homogeneous kernel: the weights do not depend on the scale of k
@@ -154,7 +157,8 @@ def _searched(task, activation, shift, delta, slope, is_argmax, miss):
 def _search_from(found, delta, scale, shift=0, is_named=True):
     """The named activations fall and then rise in m; of a user's own nothing is known."""
     far = 100 + 10 * scale
-    best = Minimum(found.inline(found.risk), over={m: (scale / 100, far)}, scan=17, single_valley=is_named)
+    near = scale / (1 + scale) / 100
+    best = Minimum(found.inline(found.risk), over={m: (near, far)}, scan=17, single_valley=is_named)
     return {**_at_minimum(found, best, delta, shift), "attained": Gt(far, m)}
 
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import theorem_engine as te
-from theorem_engine.campaign import FAMILY_ALARM, campaign_points, run_campaign
+from theorem_engine.campaign import FAMILY_ALARM, Task, campaign_points, run_campaign, second_looks
 from theorem_engine.campaign_report import report_html, report_text, write_reports
 from theorem_engine.cli import app
 from theorem_engine.errors import BadRequest, JournalError, TheoremEngineError
@@ -106,6 +106,20 @@ def test_workers_write_their_own_results_and_agree_with_one_process(tmp_path):
     together = run_campaign(FAST, folder=tmp_path / "two", samples=20_000, jobs=2)
     assert [_without_time(r) for r in alone.results] == [_without_time(r) for r in together.results]
     assert len(_lines(tmp_path / "two")) == len(FAST)
+
+
+def test_what_more_samples_may_settle_gets_a_second_look_with_the_time_left():
+    tasks = [Task(id, {}, 10.0, None, 0, 1e-3, "") for id in FAST[:3]]
+    settled = {"verdict": "agrees", "seconds": 1.0, "rows": [{"z": 0.1}]}
+    unsettled = {"verdict": "cannot tell", "seconds": 10.0, "rows": [{"z": 0.1}]}
+    hopeless = {"verdict": "cannot tell", "seconds": 1.0, "rows": []}
+    done = dict(zip((task.key for task in tasks), (settled, unsettled, hopeless), strict=True))
+    second = second_looks(tasks, done, 30.0)
+    assert list(second) == [tasks[1].key]
+    again = second[tasks[1].key]
+    assert again.seconds == 18.0
+    assert again.seed != tasks[1].seed
+    assert second_looks(tasks, done, 20.0) == {}
 
 
 # Failures

@@ -13,7 +13,7 @@ from theorem_engine.declaration import Regime
 from theorem_engine.errors import BadRequest, MissingParameter, NotAvailable, OutOfDomain
 from theorem_engine.evidence import Effort, Row, flat_outputs, stated_orders
 from theorem_engine.extrapolation import extrapolated_row
-from theorem_engine.simulating import gather
+from theorem_engine.simulating import gather, scaled
 
 ERF = {"t": "0.3", "g": "0.7"}
 
@@ -196,6 +196,27 @@ def test_sizes_that_follow_no_stated_order_leave_a_limit_open():
 def test_one_size_neither_refutes_nor_confirms_a_limit():
     row = extrapolated_row("error", "stub", _at_sizes([0.9], sizes=(100,)), (1.0,))
     assert judge([row], {"error": 0.5}, 1e-3)[0].verdict == CANNOT_TELL
+
+
+def test_a_simulator_without_a_size_does_not_refute_a_limit(monkeypatch):
+    def off(point, rng, count):
+        return {"value": 0.5 + 0.1 * rng.standard_normal(count)}
+
+    entry = _entry_with(monkeypatch, off, regime=Regime("limit", "p -> oo", "of order 1/p"))
+    verdict = _check(entry)
+    assert verdict.verdict == CANNOT_TELL
+    assert "does not refute a limit" in verdict.reason
+    off.exact = True
+    assert _check(entry).verdict == DISAGREES
+
+
+def test_sizes_keep_their_ratio():
+    for letters in ({"p": 2489, "n": 107}, {"p": 128, "n": 102}, {"p": 7}):
+        for size in (150, 300, 600):
+            found = scaled(letters, size)
+            ratios = [found[name] / value for name, value in letters.items()]
+            assert max(ratios) / min(ratios) < 1.001
+            assert 0.8 * size < math.prod(found.values()) ** (1 / len(found)) < 1.2 * size
 
 
 def test_the_order_of_a_correction_is_read_from_the_entry_or_the_simulator(monkeypatch):

@@ -12,6 +12,8 @@ Array = NDArray[np.float64]
 #: A change of a positive unknown by more than this factor's logarithm in one step is cut; where the map has no
 #: positive value the unknown grows by the other one.
 LONGEST, OUTWARDS = 3.0, 1.5
+#: Share of the map's step that other unknowns take meanwhile.
+CAREFUL = 0.3
 #: An accelerated step goes at most so many times as far as the map, and never farther than this.
 REACH, FARTHEST = 20.0, 1.0
 
@@ -56,8 +58,8 @@ def iterate(
             x = np.where(logarithmic, np.exp(u), u)
             move = _move(function(x), x, u, logarithmic) * 0.3
         if size >= LONGEST:
-            # a cut step says nothing about slopes
-            points, moves, u = [], [], u + move
+            # a cut step says nothing about slopes, nor, far off, the map about what has no scale of its own
+            points, moves, u = [], [], u + np.where(logarithmic, 1.0, CAREFUL) * move
             continue
         points, moves = [*points[-memory:], u], [*moves[-memory:], move]
         u = _accelerated(points, moves, damping) if memory and len(points) > 1 else u + damping * move

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from theorem_engine.errors import NotAvailable
 from theorem_engine.methods.quadrature import gauss_legendre
 
 Array = NDArray[np.float64]
@@ -32,6 +33,12 @@ REACH = 9.5
 #: Table of v^a exp(-v) in log v: below it exp(-v) is 1 to rounding, above it 0 to any power in use.
 LOW, HIGH = -38.0, 4.875
 _NORM = float(1 / np.sqrt(2 * np.pi))
+
+
+def refuse_too_many(count: float, most: int) -> None:
+    """Scores so steep that the nodes they need would not fit; the limit is the argmax."""
+    if not count <= most:
+        raise NotAvailable(f"a token mean would need {count:.1e} nodes here (at most {most}): the scores are too steep")
 
 
 def normal_weights(x: Any, step: Any) -> Any:
@@ -138,6 +145,7 @@ class LatticeToken:
     ) -> None:
         """``factors(x)`` lists the factors; a bracket asked for is a power and a factor, 0 being the constant one."""
         ends = centre + slope * left, centre + slope * right
+        refuse_too_many(abs(ends[1] - ends[0]) / H, 4_000_000)
         first, last = int(np.floor(min(ends) / H)), int(np.ceil(max(ends) / H))
         logs = np.arange(first, last + 1) * H
         self.first, self.count = first, logs.size

@@ -113,6 +113,8 @@ def find_valley(slope: Callable[[float], float], low: float, high: float, count:
             left = middle
         else:
             right = middle
+    if not math.isfinite(slope(float(points[left]))) or not math.isfinite(slope(float(points[right]))):
+        raise NotConverged("minimum: the function has no finite slope where its valley should be")
     if slope(float(points[right])) <= 0:
         return float(points[right])
     # the value is flat there: ten digits of the minimiser are twenty of the minimum

@@ -29,11 +29,11 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
 
         @cache
         def height(*place: float) -> float:
-            return float(value(*place, *values)[0])
+            return float(value(*map(np.float64, place), *values)[0])
 
         @cache
         def slope(*place: float) -> tuple[float, ...]:
-            return tuple(float(s) for s in slopes(*place, *values))
+            return tuple(float(s) for s in slopes(*map(np.float64, place), *values))
 
         if not minimum.slopes:
             where = follow_down(height, edges, minimum.scan or 9)

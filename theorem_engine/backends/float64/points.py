@@ -21,5 +21,5 @@ def each_point(method: Callable[..., Sequence[float]], values: Sequence[Any]) ->
 
 
 def plain(value: Any) -> Any:
-    """A float; distributions pass as they are."""
-    return value if isinstance(value, Distribution) else float(value)
+    """A NumPy float, which overflows to infinity where Python's raises; distributions pass as they are."""
+    return value if isinstance(value, Distribution) else np.float64(value)

@@ -11,7 +11,7 @@ import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.domains import Distribution
-from theorem_engine.errors import NotConverged, OutOfDomain
+from theorem_engine.errors import NotAvailable, NotConverged, OutOfDomain
 from theorem_engine.methods.laplace import (
     REACH,
     STEP,
@@ -28,6 +28,7 @@ from theorem_engine.methods.laplace import (
     log_survival,
     normal_weights,
     power_of_survival,
+    refuse_too_many,
 )
 from theorem_engine.methods.quadrature import trapezoid_line
 from theorem_engine.operators.token_layout import Layout, make_layout
@@ -114,6 +115,8 @@ class _Single:
         lengths = lengths_of(self.length(*values)[0])
         longest = max(n for n, _ in lengths)
         slope = max(side.slope(values) for side in self.sides)
+        if not math.isfinite(slope):
+            raise NotAvailable("a token mean has no finite scores here")
         gap = abs(self.sides[1].centre(values) - self.sides[0].centre(values)) if self.sides[-1].is_shifted else 0.0
         gap = gap / (2 * slope) if slope > 0 else 0.0
         # exponential tilt towards large kernels, and the rare event that makes a tiny mean
@@ -126,6 +129,9 @@ class _Single:
         high = -min(s.lowest for s in sides) + 6
         on_lattice = any(isinstance(s, LatticeToken) for s in sides)
         grid = even_grid(low, high, scan) if on_lattice else landmark_grid(sides, low, high)
+        if isinstance(sides[-1], PointToken):
+            # a token at a fixed score is not smoothed: its nodes in u are as dense as for a flat kernel
+            refuse_too_many((high - low) / H * sides[-1].logs.size, 40_000_000)
         low, high = find_window(integrand, grid)
         # brackets are Gaussian averages, smooth on the scale of the slope; halving finds what is needed
         start = 2 * H * 2 ** max(0, int(math.log2(max(smooth, 0.5))))
@@ -164,6 +170,7 @@ class _Single:
 
 def sum_of_powers(log_b: Any, lengths: list[tuple[int, float]], hidden: int, count: int) -> Any:
     """Sum over lengths of P(n) times the number of ordered choices of ``count`` tokens times B^(the others)."""
+    refuse_too_many(len(lengths) * np.size(log_b), 400_000_000)
     total: Any = np.zeros_like(log_b)
     for n, weight in lengths:
         choices = math.perm(n - hidden, count)
@@ -226,6 +233,7 @@ class _Side:
             step, x, weights = 1.0, *graded_nodes(-left, right, [float(b) for b in self.breaks(*values)])
         else:
             step = min(0.5, STEP / max(self.slope(values), 1e-300))
+            refuse_too_many((left + right) / step, 400_000)
             x = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1, dtype=np.float64) * step
             weights = normal_weights(x, step)
         logs = np.broadcast_to(np.asarray(self.kernel(x, *values)[0], dtype=float), x.shape)

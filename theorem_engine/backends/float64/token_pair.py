@@ -11,7 +11,7 @@ import sympy
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
 from theorem_engine.errors import NotAvailable
-from theorem_engine.methods.laplace import REACH, STEP, graded_nodes, normal_weights
+from theorem_engine.methods.laplace import REACH, STEP, graded_nodes, normal_weights, refuse_too_many
 from theorem_engine.methods.laplace_pair import InnerTable, Panels, TrivialTable, hard_integrals, soft_integrals
 from theorem_engine.operators.token_layout import make_layout
 from theorem_engine.operators.token_mean import Hardmax
@@ -64,7 +64,7 @@ class _Pair:
         return False
 
     def __call__(self, *values: Any) -> list[tuple[Any, Any]]:
-        values = tuple(float(v) if isinstance(v, (int, float, np.floating)) else v for v in values)
+        values = tuple(np.float64(v) if isinstance(v, (int, float, np.floating)) else v for v in values)
         extra, *coefficients = self.outer(*values)
         lengths = lengths_of(self.length(*values)[0])
         longest = max(n for n, _ in lengths)
@@ -85,6 +85,7 @@ class _Pair:
 
         reach = min(REACH + min(max(self.second_powers, default=0) * rate, math.sqrt(2 * math.log(longest))), 38.0)
         if self.is_hard:
+            refuse_too_many(20 * rate / 3, 20_000)
             panels = Panels(_edges(-REACH, reach, marks, min(0.5, 3 / max(rate, 1e-300))))
             table = self._table(panels.x, values, rate_zeta, bool(marks))
             winners = [power > 0 for power in self.first_powers]
@@ -92,6 +93,8 @@ class _Pair:
         else:
             slope = float(self.slope(*values)[0])
             fastest = max(abs(slope), rate)
+            # nodes in x times nodes in w
+            refuse_too_many((20 * fastest / STEP + 40) * (20 * rate / STEP + 200), 100_000_000)
             if marks:
                 x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 3 / max(fastest, 1e-300)))
             else:
@@ -123,6 +126,7 @@ class _Pair:
         zeta, weights = np.zeros(1), np.ones(1)
         if self.has_zeta:
             step = min(0.5, STEP / max(rate, 1e-300))
+            refuse_too_many(x.size * 2 * REACH / step, 20_000_000)
             zeta = np.arange(-math.ceil(REACH / step), math.ceil(REACH / step) + 1, dtype=np.float64) * step
             weights = normal_weights(zeta, step)
         shape = x.size, zeta.size

@@ -1,0 +1,125 @@
+"""Simulators of learning from finitely many samples, against known cases and against the theory."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+import theorem_engine as te
+from theorem_engine.validators import duranthon2026_finite as simulators
+
+POINT = {
+    "task": "spiked",
+    "nu": 1.0,
+    "L": 3,
+    "delta": 0.2,
+    "alpha": 3.0,
+    "r_k": 0.6,
+    "r_v": 0.8,
+    "activation": "softmax",
+}
+
+
+def numbers(point):
+    return {name: float(v) if name not in ("task", "activation", "branch") else v for name, v in point.items()}
+
+
+@pytest.mark.parametrize("activation", ["softmax", "linear"])
+def test_the_gradient_is_that_of_the_loss(activation):
+    data = simulators.TrainingSet({**POINT, "activation": activation, "size": 30}, np.random.default_rng(0))
+    place = np.random.default_rng(1).normal(size=2 * data.dimension) / 3
+    error = check_grad(lambda x: data.loss(x)[0], lambda x: data.loss(x)[1], place)
+    assert error < 1e-5 * (1 + np.linalg.norm(data.loss(place)[1]))
+
+
+def test_blocks_make_no_difference(monkeypatch):
+    point = {**POINT, "size": 60}
+    whole = simulators.TrainingSet(point, np.random.default_rng(0))
+    monkeypatch.setattr(simulators, "BLOCK", 2000)
+    parts = simulators.TrainingSet(point, np.random.default_rng(0))
+    assert len(parts.blocks) > len(whole.blocks) == 1
+    again = np.concatenate([x for x, _ in parts.blocks])
+    parts.blocks = [(x, y) for x, y in zip(np.array_split(whole.blocks[0][0].reshape(-1, 3, whole.dimension), 4),
+                                           np.array_split(whole.blocks[0][1], 4), strict=True)]  # fmt: skip
+    parts.blocks = [(x.reshape(-1, whole.dimension), y) for x, y in parts.blocks]
+    place = np.random.default_rng(1).normal(size=2 * whole.dimension) / 3
+    assert again.shape == whole.blocks[0][0].shape
+    assert parts.loss(place)[0] == pytest.approx(whole.loss(place)[0], rel=1e-12)
+    assert parts.loss(place)[1] == pytest.approx(whole.loss(place)[1], rel=1e-9, abs=1e-12)
+
+
+def test_single_precision_tokens_reach_the_same_minimum():
+    point = {**POINT, "size": 200}
+    losses = []
+    for kind in ("float64", "float32"):
+        data = simulators.TrainingSet({**point, "tokens_type": kind}, np.random.default_rng(3))
+        assert data.blocks[0][0].dtype == kind
+        losses.append(simulators.empirical_risk({**point, "tokens_type": kind}, np.random.default_rng(3), 1)["m_v"])
+    # the two draw different numbers: only the size is compared
+    assert losses[0] == pytest.approx(losses[1], abs=0.3)
+
+
+def test_a_training_set_beyond_memory_is_refused():
+    with pytest.raises(MemoryError):
+        simulators.TrainingSet({**POINT, "size": 1e6}, np.random.default_rng(0))
+
+
+def test_fresh_risk_of_zero_vectors_is_the_variance_of_the_label():
+    rng = np.random.default_rng(0)
+    tiny = 1e-12 * rng.normal(size=(2, 40))
+    risk = simulators.fresh_risk(POINT, rng, *tiny, lambda s, z: z.sum(axis=1))
+    assert risk == pytest.approx(1 + 0.2**2, abs=0.02)
+
+
+def test_the_informed_start_is_no_worse_than_a_random_one():
+    point = {**POINT, "size": 150}
+    near = simulators.train(point, np.random.default_rng(5))[2]
+    far = simulators.train({**point, "start": "random"}, np.random.default_rng(5))[2]
+    assert near <= far + 1e-6
+
+
+def z_scores(id, simulator, point, count, size):
+    """z-scores of all outputs a simulator gives, with the errors of both sides."""
+    from theorem_engine.point import read_point
+    from theorem_engine.rounding import float64_errors
+
+    sampled = simulator({**numbers(point), "size": size}, np.random.default_rng(11), count)
+    predicted = te.predict(id, **point).outputs
+    entry = te.entry(id)
+    errors = {symbol.name: error for symbol, error in float64_errors(entry, read_point(entry, point)).items()}
+    return {
+        name: (np.mean(x) - predicted[name]) / np.hypot(np.std(x, ddof=1) / np.sqrt(count), errors[name])
+        for name, x in sampled.items()
+    }
+
+
+@pytest.mark.parametrize("activation", ["softmax", "linear"])
+def test_ridge_regression_is_as_predicted(activation):
+    """Four z-scores of 24 sets with 23 degrees of freedom: |z| > 5 has probability 2e-4."""
+    point = {"L": 3, "delta": "0.3", "alpha": 2, "activation": activation, "r_v": 2}
+    scores = z_scores("duranthon2026.ridge-limit", simulators.ridge_regression, point, 24, 250)
+    assert max(abs(z) for z in scores.values()) < 5, scores
+
+
+@pytest.mark.parametrize(
+    ("task", "nu", "activation", "ridge"),
+    [("spiked", 1, "softmax", (0.6, 0.8)), ("max", "inf", "linear", (1, 8)), ("max", "inf", "softmax", (0.8, 1))],
+)
+def test_minimisers_of_the_loss_are_as_predicted(task, nu, activation, ridge):
+    """Seven z-scores of 16 sets at sqrt(N D) = 300: |z| > 6 has probability 2e-4, finite size included by its margin."""
+    point = {"task": task, "nu": nu, "L": 3, "alpha": 4, "activation": activation, "r_k": ridge[0], "r_v": ridge[1]}
+    scores = z_scores("duranthon2026.erm-risk", simulators.empirical_risk, point, 16, 300)
+    assert max(abs(z) for z in scores.values()) < 6, scores
+
+
+def test_message_passing_reaches_the_fixed_point_of_state_evolution():
+    """Away from the transition; three z-scores of 8 sets with 7 degrees of freedom: |z| > 8 has probability 3e-4."""
+    point = {"task": "spiked", "nu": 2, "L": 3, "delta": "0.5", "alpha": 4}
+    scores = z_scores("duranthon2026.bayes-learner", simulators.message_passing, point, 8, 500)
+    assert max(abs(z) for z in scores.values()) < 8, scores
+
+
+def test_message_passing_says_what_it_cannot_do():
+    with pytest.raises(ValueError, match="spiked"):
+        simulators.message_passing({"task": "max", "nu": 1.0, "L": 3, "alpha": 1.0}, np.random.default_rng(0), 1)
+    with pytest.raises(ValueError, match="alpha"):
+        simulators.message_passing({"task": "spiked", "nu": 1.0, "L": 3}, np.random.default_rng(0), 1)

@@ -118,11 +118,12 @@ class OneOf:
 
 @dataclass(frozen=True)
 class OnlyWith:
-    """A letter that is needed with some values of an option and refused with the others."""
+    """A letter that is needed (or may be given) with some values of an option and is refused with the others."""
 
     letter: str
     option: str
     values: tuple[Any, ...]
+    required: bool = True
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,8 @@ class Entry:
     #: OneOf and OnlyWith rules about which letters are given together.
     given_rules: tuple[Any, ...] = ()
     warns: tuple[Warn, ...] = ()
+    #: Whether one prediction can take many seconds; tests over all entries leave such ones to the campaign.
+    costly: bool = False
     #: Outputs that tell where the statement is only approximate; the prediction then says so.
     doubts: tuple[Doubt, ...] = ()
     #: What the error of a double-precision prediction is: "estimated", or "statistical" for means over samples.

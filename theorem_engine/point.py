@@ -90,7 +90,7 @@ def _check_rule(entry: Entry, rule: Any, given: Mapping[str, Any]) -> None:
     default = next((x.default for x in entry.given if x.name == rule.option and not x.is_required), None)
     chosen = given.get(rule.option, default)
     wanted = isinstance(chosen, str) and chosen in rule.values
-    if wanted and rule.letter not in given:
+    if wanted and rule.required and rule.letter not in given:
         raise MissingParameter(f"{entry.id} needs {rule.letter} with {rule.option}={chosen!r}")
     if not wanted and rule.letter in given:
         raise UnknownParameter(

@@ -66,7 +66,7 @@ def _is_wanted(entry: Entry, letter: Letter, point: Mapping[str, Any]) -> bool:
             return True
         if isinstance(rule, OnlyWith) and rule.letter == letter.name:
             default = next((x.default for x in entry.given if x.name == rule.option and not x.is_required), None)
-            return point.get(rule.option, default) in rule.values
+            return rule.required and point.get(rule.option, default) in rule.values
     return False
 
 

@@ -29,7 +29,6 @@ from theorem_engine.registry.duranthon2026.notation import (
     x,
 )
 from theorem_engine.registry.duranthon2026.weights import hidden_score
-from theorem_engine.validators.duranthon2026 import best_attention
 
 KNOWN = ("softmax", "linear", "centred-linear", "erf", "softplus", "element-wise-optimal")
 activation = var(
@@ -58,7 +57,7 @@ ERF_RATIO = Rational(1000918, 10**6)
     assumes=(*MODEL, ON_MANIFOLD, "P(L >= 2) > 0"),
     regime=limit("nu -> oo at fixed L", "relative order of the first term left out; the series is asymptotic"),
     needs={"minimal": "duranthon2026.minimal-risk"},
-    checks=(best_attention,),
+    checks=("duranthon2026.best_attention",),
     marks="DVG",
     notes=(
         "Spiked, softmax: (E[L]-1)/2 sqrt(pi/nu) exp(-nu/4) (1 - x + 5x^2/2 - 61x^3/6), x = pi^2/(4 nu); the "
@@ -115,7 +114,7 @@ def _terms(leading, series, exponent, threshold):
     outputs=OUTPUTS,
     assumes=(*MODEL, ON_MANIFOLD),
     regime=limit("L -> oo at fixed nu", "O(1/L^2)"),
-    checks=(best_attention,),
+    checks=("duranthon2026.best_attention",),
     marks="DVG",
     notes=(
         "leading is 1 - c/L: c = exp(c_nu^2) for softmax, the best element-wise weights and erf (with shift -> -oo); "

@@ -13,7 +13,6 @@ from theorem_engine.registry.duranthon2026.notation import (
     task,
 )
 from theorem_engine.registry.duranthon2026.weights import bayes_risk
-from theorem_engine.validators.duranthon2026 import bayes_estimator
 
 
 @proposition(
@@ -25,7 +24,7 @@ from theorem_engine.validators.duranthon2026 import bayes_estimator
     symbol=r"\mathcal{E}_{\mathrm{Bayes}}",
     assumes=MODEL,
     cases={"is_argmax": IS_ARGMAX},
-    checks=(bayes_estimator,),
+    checks=("duranthon2026.bayes_estimator",),
     marks="DVG",
     notes=(
         "Equals 1 - E sum p^2 (Nishimori); declared through the posterior probability of wrong tokens, so that a "
@@ -58,7 +57,7 @@ def bayes_risk_(task, nu, L, delta, *, is_argmax):
     assumes=(*MODEL, "k = c_nu k* and v = v*"),
     needs={"bayes": "duranthon2026.bayes-risk", "manifold": "duranthon2026.manifold-risk"},
     cases={"is_argmax": IS_ARGMAX},
-    checks=(bayes_estimator,),
+    checks=("duranthon2026.bayes_estimator",),
     marks="DVG",
     notes=(
         "One choice of k serves every L at once, so a random length costs nothing.",

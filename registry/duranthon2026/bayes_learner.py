@@ -44,7 +44,6 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
 )
 from theorem_engine.registry.duranthon2026.notation import REAL, RISK, delta, nu, task, var
 from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
-from theorem_engine.validators.duranthon2026_finite import message_passing
 
 d_k = var("d_k", "1-q_k", "mean squared error of k over D", UNIT)
 d_v = var("d_v", "1-q_v", "mean squared error of v over D", UNIT)
@@ -131,6 +130,7 @@ HARD = Holds(Eq(nu, oo), "the max task is served at nu = inf only", only=("task"
 
 @result(
     "duranthon2026.bayes-learner",
+    costly=True,
     title="Risk of the Bayes-optimal learner",
     source=Source("2509.21936", "Appendix on the Bayes-optimal risk", guessed=True),
     given=(task, nu, L, delta, alpha, learner_branch, samples),
@@ -145,7 +145,7 @@ HARD = Holds(Eq(nu, oo), "the max task is served at nu = inf only", only=("task"
     requires=(HARD,),
     cases={"is_argmax": IS_ARGMAX, "has_no_noise": Eq(delta, 0), "has_enough": alpha > 1},
     error_kind="statistical",
-    checks=(message_passing,),
+    checks=("duranthon2026_finite.message_passing",),
     marks="DV",
     notes=(
         "Uninformed: what state evolution reaches from no knowledge, the best that is known to be feasible. Informed: "
@@ -217,6 +217,7 @@ def _recovered(task, alpha, L, samples):
 
 @result(
     "duranthon2026.learning-curve",
+    costly=True,
     title="Number of samples at which a given overlap is a fixed point of the Bayes-optimal learner",
     source=Source("2509.21936", "Appendix on the Bayes-optimal risk", guessed=True),
     given=(task, nu, L, delta, overlap, curve_samples),
@@ -230,7 +231,7 @@ def _recovered(task, alpha, L, samples):
     requires=(HARD,),
     cases={"is_argmax": IS_ARGMAX},
     error_kind="statistical",
-    checks=(message_passing,),
+    checks=("duranthon2026_finite.message_passing",),
     marks="DVN",
     notes=(
         "The fixed points of the learner read the other way round: one alpha for each q_v, on stable and unstable "
@@ -258,6 +259,7 @@ def learning_curve(task, nu, L, delta, q_v, samples, *, is_argmax):
 
 @result(
     "duranthon2026.hard-phase",
+    costly=True,
     title="Where recovery is possible but not known to be feasible",
     source=Source("2509.21936", "Appendix on the Bayes-optimal risk", guessed=True),
     given=(task, nu, L, delta, curve_samples),
@@ -273,7 +275,7 @@ def learning_curve(task, nu, L, delta, q_v, samples, *, is_argmax):
     requires=(HARD, Holds(Eq(delta, 0), "a hard phase is known without label noise only")),
     cases={"is_argmax": IS_ARGMAX},
     error_kind="statistical",
-    checks=(message_passing,),
+    checks=("duranthon2026_finite.message_passing",),
     marks="DEN",
     notes=(
         "Without noise the error d of v obeys d -> d/alpha near recovery, so recovery is stable exactly for alpha > 1, "

@@ -21,7 +21,6 @@ from theorem_engine.registry.duranthon2026.notation import (
     y,
 )
 from theorem_engine.registry.duranthon2026.weights import hidden_score, refuse_infinite_spike
-from theorem_engine.validators.duranthon2026 import best_linear_estimator, element_wise_estimator
 
 MINIMISER = {
     "m_kk": Output("minimising overlap k.k*/D", REAL),
@@ -37,7 +36,7 @@ MINIMISER = {
     outputs={"risk": RISK, **MINIMISER},
     assumes=(*MODEL, ON_MANIFOLD),
     cases={"is_argmax": IS_ARGMAX},
-    checks=(best_linear_estimator,),
+    checks=("duranthon2026.best_linear_estimator",),
     marks="DVG",
     notes=(
         "Spiked, nu -> oo: the risk is E[L]/nu to first order. Neither L/(L-1)/nu nor (L-1)/nu, which circulate, is "
@@ -81,7 +80,7 @@ def linear_risk(task, nu, L, delta, *, is_argmax):
     symbol=r"\mathcal{E}_{\mathrm{ew}}",
     assumes=(*MODEL, ON_MANIFOLD),
     cases={"is_argmax": IS_ARGMAX},
-    checks=(element_wise_estimator,),
+    checks=("duranthon2026.element_wise_estimator",),
     marks="DVG",
     notes=(
         "Spiked: the best weight is the sigmoid of sqrt(nu) chi* - nu/2 - log(E[L] - 1).",

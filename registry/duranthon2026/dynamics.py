@@ -31,7 +31,6 @@ from theorem_engine.registry.duranthon2026.notation import (
     task,
     var,
 )
-from theorem_engine.validators.duranthon2026 import descent
 
 time = var("time", "t", "time of the flow", NONNEGATIVE, typical=(0, 2))
 e_kk = var("e_kk", r"\partial_{q_{kk}}\mathcal{E}", "derivative of the risk in q_kk", REAL)
@@ -58,6 +57,7 @@ def flow_rates(slope):
 
 @result(
     "duranthon2026.gradient-flow",
+    costly=True,
     title="Trajectory of the seven order parameters under gradient flow",
     source=Source("2509.21936", "Figure 4"),
     given=(task, nu, L, activation, *ORDER, shift, time),
@@ -65,7 +65,7 @@ def flow_rates(slope):
     assumes=(*MODEL, "gradient flow of the population risk in k and v"),
     requires=(GRAM,),
     needs={"population": "duranthon2026.population-risk"},
-    checks=(descent,),
+    checks=("duranthon2026.descent",),
     marks="DV",
     notes=(
         "Closed for every activation; the risk falls at the rate |grad_k|^2 + |grad_v|^2.",
@@ -94,6 +94,7 @@ def gradient_flow(
 
 @result(
     "duranthon2026.mismatched-minimum",
+    costly=True,
     title="The local minimum in which k has turned to v* and v to k*",
     source=Source("2509.21936", "Figure 5"),
     given=(task, nu, L, activation),
@@ -105,7 +106,7 @@ def gradient_flow(
     },
     assumes=MODEL,
     needs={"population": "duranthon2026.population-risk"},
-    checks=(descent,),
+    checks=("duranthon2026.descent",),
     marks="DVE",
     notes=(
         "R_kk = R_vv = R_kv = 0 there; its mirror image has the signs of m_kv, m_vk, q_kv changed.",

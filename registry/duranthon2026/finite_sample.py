@@ -72,7 +72,6 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
 )
 from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task
 from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
-from theorem_engine.validators.duranthon2026_finite import empirical_risk
 
 ORDER = {
     "m_k": Output("overlap k.k*/D"),
@@ -219,6 +218,7 @@ def stability(alpha, found):
 
 @result(
     "duranthon2026.erm-risk",
+    costly=True,
     title="Test risk of empirical risk minimisation",
     source=Source("2509.21936", "Result 5.1"),
     given=(task, nu, L, delta, alpha, activation, r_k, r_v, branch, samples),
@@ -229,7 +229,7 @@ def stability(alpha, found):
     cases={"is_argmax": IS_ARGMAX, "is_long": L > LONGEST_SOFTMAX},
     doubts=DOUBTS,
     error_kind="statistical",
-    checks=(empirical_risk,),
+    checks=("duranthon2026_finite.empirical_risk",),
     marks="DV",
     notes=NOTES,
 )

@@ -22,8 +22,6 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
 )
 from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task, var
 from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
-from theorem_engine.validators.duranthon2026 import best_attention
-from theorem_engine.validators.duranthon2026_finite import empirical_risk, ridge_regression
 
 #: Search box of both ridge strengths.
 LOW, HIGH = exp(-7), exp(5)
@@ -41,6 +39,7 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
 
 @result(
     "duranthon2026.erm-tuned",
+    costly=True,
     title="Test risk of empirical risk minimisation at the best ridge strengths",
     source=Source("2509.21936", "Figure 3"),
     given=(task, nu, tuned_L, delta, alpha, activation, samples),
@@ -56,12 +55,12 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
     cases={"is_argmax": IS_ARGMAX},
     doubts=DOUBTS,
     error_kind="statistical",
-    checks=(empirical_risk,),
+    checks=("duranthon2026_finite.empirical_risk",),
     marks="DV",
     notes=(
         "A simplex search in log r_k, log r_v on a sixteenth of the samples; the values reported are computed on all "
-        "of them, fresh ones, so that they are not biased by the search. The minimum is flat: the strengths are good to "
-        "about ten per cent.",
+        "of them, fresh ones, so that they are not biased by the search. The minimum is flat: the strengths are known "
+        "to about ten per cent.",
         "Max task, nu = oo, softmax, no noise: the risk falls as r_k -> 0 and the minimiser sits on the boundary, so "
         "the value is an upper bound.",
         *NOTES[:1],
@@ -99,7 +98,7 @@ def erm_tuned(task, nu, L, delta, alpha, activation, samples, *, risk, is_argmax
     },
     assumes=(*FINITE_MODEL, "r_k -> oo, so k = 0"),
     regime=limit("N, D -> oo with N = alpha D, then r_k -> oo", "of order 1/sqrt(D) in a single training set"),
-    checks=(ridge_regression,),
+    checks=("duranthon2026_finite.ridge_regression",),
     marks="DVN",
     notes=(
         "With k = 0 the predictor is v.(sum of tokens)/L (softmax) or v.(sum of tokens) (linear): ridge regression on "
@@ -133,6 +132,7 @@ def ridge_limit(L, delta, alpha, activation, r_v):
 
 @corollary(
     "duranthon2026.large-sample-limit",
+    costly=True,
     title="Empirical risk minimisation with many samples",
     source=Source("2509.21936", "Result 5.1 at alpha -> oo", guessed=True),
     given=(task, nu, L, delta, activation),
@@ -145,7 +145,7 @@ def ridge_limit(L, delta, alpha, activation, r_v):
     assumes=(*FINITE_MODEL, "alpha -> oo at fixed ridge strengths"),
     regime=limit("alpha -> oo after N, D -> oo", "of order 1/alpha"),
     cases={"is_argmax": IS_ARGMAX, "has_no_signal": Eq(nu, 0)},
-    checks=(best_attention,),
+    checks=("duranthon2026.best_attention",),
     marks="DV",
     notes=(
         "Empirical minimisers tend to the minimiser of the population risk, at any fixed ridge strengths.",

@@ -17,7 +17,7 @@ LONGEST_LINEAR = 256
 alpha = var("alpha", r"\alpha", "samples per dimension N/D", POSITIVE, typical=(1, 8))
 r_k = var("r_k", "r_k", "ridge strength of k, in the objective r_k |k|^2/2", POSITIVE, typical=(0.5, 2))
 r_v = var("r_v", "r_v", "ridge strength of v, in the objective r_v |v|^2/2", POSITIVE, typical=(0.5, 8))
-L = var("L", "L", "tokens in a sequence", Integers(2, LONGEST_LINEAR), typical=(2, 5))
+L = var("L", "L", "tokens in a sequence", Integers(2, LONGEST_LINEAR), typical=(2, 4))
 activation = var(
     "activation", r"\sigma", "how scores become weights: softmax, or linear 1 + chi", Choice(("softmax", "linear"))
 )
@@ -26,7 +26,7 @@ branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*,
 learner_branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*, v* or knowing nothing of them",
                      Choice(("uninformed", "informed")), default="uninformed")  # fmt: skip
 samples = var("samples", "n", "random samples of the averages, rounded up to a power of two; 2^14 if left out, 2^16 "
-              "with linear weights", Integers(2**8, 2**20), default=ABSENT, typical=(2**12, 2**13))  # fmt: skip
+              "with linear weights", Integers(2**8, 2**20), default=ABSENT, typical=(2**10, 2**11))  # fmt: skip
 
 # letters that a statement is indifferent to may be given all the same
 any_task = var("task", r"\mathrm{task}", "how the hidden position is tied to the tokens; without effect", task.domain,

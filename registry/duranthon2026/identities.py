@@ -22,7 +22,6 @@ from theorem_engine.registry.duranthon2026.notation import (
     var,
 )
 from theorem_engine.registry.duranthon2026.weights import bayes_risk, moments, posterior_tokens
-from theorem_engine.validators.duranthon2026 import attention_excess, bayes_information, best_attention
 
 t = var("t", "t", "share of the range of nu, integrated over", NONNEGATIVE)
 
@@ -39,7 +38,7 @@ t = var("t", "t", "share of the range of nu, integrated over", NONNEGATIVE)
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={"miss": "gaussian.erf-miss"},
     cases={"is_argmax": IS_ARGMAX},
-    checks=(attention_excess,),
+    checks=("duranthon2026.attention_excess",),
     marks="DV",
     notes=("Holds for any weights that are functions of the tokens.",),
 )
@@ -75,7 +74,7 @@ def excess_identity(task, nu, L, m_kk, m_vv, activation, shift, *, miss, is_argm
     },
     assumes=MODEL,
     needs={"bayes": "duranthon2026.bayes-risk"},
-    checks=(bayes_information,),
+    checks=("duranthon2026.bayes_information",),
     marks="DV",
     notes=("d risk/d nu = -E |diag p - p p^T|^2.",),
 )
@@ -102,7 +101,7 @@ def information_sum_rule(L, *, bayes):
     assumes=(*MODEL, ON_MANIFOLD),
     needs={"minimal": "duranthon2026.minimal-risk", "bayes": "duranthon2026.bayes-risk"},
     cases=CASES,
-    checks=(best_attention,),
+    checks=("duranthon2026.best_attention",),
     marks="DVG",
     notes=(
         "Zero for softmax, whose best parameters are the same for every length; the minimum of a mean is never below "

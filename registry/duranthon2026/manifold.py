@@ -21,7 +21,6 @@ from theorem_engine.registry.duranthon2026.notation import (
     var,
 )
 from theorem_engine.registry.duranthon2026.weights import moments
-from theorem_engine.validators.duranthon2026 import attention_risk
 
 q_kk = var("q_kk", "q_{kk}", "squared norm k.k/D; m_kk^2 if left out", NONNEGATIVE, default=ABSENT, typical=(0, 6))
 q_vv = var("q_vv", "q_{vv}", "squared norm v.v/D; m_vv^2 if left out", NONNEGATIVE, default=ABSENT, typical=(0, 6))
@@ -40,7 +39,7 @@ q_vv = var("q_vv", "q_{vv}", "squared norm v.v/D; m_vv^2 if left out", NONNEGATI
     ),
     needs={"miss": "gaussian.erf-miss"},
     cases={"is_argmax": IS_ARGMAX, "has_no_rest": Eq(q_kk, m_kk**2)},
-    checks=(attention_risk,),
+    checks=("duranthon2026.attention_risk",),
     marks="DV",
     notes=(
         "At the best v the risk is 1 - S^2/Q; for random L both are averaged before the ratio.",

@@ -2,8 +2,7 @@
 
 from sympy import Eq, Gt, Integer, Piecewise, false, oo, sqrt, true
 
-from theorem_engine import REAL, LengthMean, Minimum, Normalised, Output, Source, proposition
-from theorem_engine.errors import UnknownParameter
+from theorem_engine import REAL, LengthMean, Minimum, Normalised, OnlyWith, Output, Source, proposition
 from theorem_engine.registry.duranthon2026.closed_forms import MINIMISER
 from theorem_engine.registry.duranthon2026.notation import (
     IS_ARGMAX,
@@ -32,7 +31,6 @@ from theorem_engine.registry.duranthon2026.weights import (
     refuse_infinite_spike,
     score_tokens,
 )
-from theorem_engine.validators.duranthon2026 import best_attention
 
 CASES = {"is_argmax": IS_ARGMAX, "has_no_signal": Eq(nu, 0), "has_one_token": Eq(L, 1)}
 ATTAINED = Output("whether the minimum is attained at finite overlaps")
@@ -45,6 +43,7 @@ OUTPUTS = {"risk": RISK, **MINIMISER, "shift": SHIFT, "attained": ATTAINED}
     title="Minimal population risk of an activation",
     source=Source("2509.21936", "Proposition 4.3", guessed=True),
     given=(task, nu, L, activation, shift, delta),
+    given_rules=(OnlyWith("shift", "activation", ("erf",), required=False),),
     outputs=OUTPUTS,
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={
@@ -54,7 +53,7 @@ OUTPUTS = {"risk": RISK, **MINIMISER, "shift": SHIFT, "attained": ATTAINED}
         "miss": "gaussian.erf-miss",
     },
     cases=CASES,
-    checks=(best_attention,),
+    checks=("duranthon2026.best_attention",),
     marks="DVG",
     notes=(
         "The best v gives 1 - S^2/Q with m_vv = S/Q; for random L both are averaged before the ratio.",
@@ -72,8 +71,6 @@ def minimal_risk(
     minimised over the slope m of the scores, erf over its shift too unless it is given.
     """
     refuse_infinite_spike(task, is_argmax)
-    if shift is not None and activation != "erf":
-        raise UnknownParameter("duranthon2026.minimal-risk: shift has no meaning here; it goes with activation 'erf'")
     named = {"task": task, "is_argmax": is_argmax}
     slope = sqrt(nu) if task == "spiked" else nu
     if activation == "softmax":

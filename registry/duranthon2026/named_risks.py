@@ -17,7 +17,6 @@ from theorem_engine.registry.duranthon2026.notation import (
     var,
 )
 from theorem_engine.registry.duranthon2026.weights import moments
-from theorem_engine.validators.duranthon2026 import best_attention
 
 m_kk = var("m_kk", "m_{kk}", "overlap k.k*/D; the best one if left out", REAL, default=ABSENT, typical=(0, 3))
 
@@ -42,7 +41,7 @@ def _risk(name, shift, task, m_kk, delta, miss, minimal, cases):
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={"minimal": "duranthon2026.minimal-risk", "miss": "gaussian.erf-miss"},
     cases=CASES,
-    checks=(best_attention,),
+    checks=("duranthon2026.best_attention",),
     marks="DV",
     notes=(
         "Only the mean length matters in the spiked task, as for every element-wise activation.",
@@ -70,7 +69,7 @@ def erf_risk(task, nu, L, m_kk, shift, delta, *, minimal, miss, is_argmax, has_n
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={"minimal": "duranthon2026.minimal-risk"},
     cases=CASES,
-    checks=(best_attention,),
+    checks=("duranthon2026.best_attention",),
     marks="DV",
     notes=(
         "Spiked, nu -> oo: 0.83416 (L-1)/nu, approached slowly: a power law in spite of the normalisation, because "

@@ -44,7 +44,6 @@ from theorem_engine.registry.duranthon2026.weights import (
     refuse_infinite_spike,
     score_tokens,
 )
-from theorem_engine.validators.duranthon2026 import attention_risk, reduced_attention_risk
 
 SCORE = Symbol("chi_0", real=True)
 
@@ -64,7 +63,7 @@ SCORE = Symbol("chi_0", real=True)
         "has_no_key": Eq(q_kk, 0),
         "is_off": (m_kv**2 + m_vk**2 + q_kv**2) > 0,
     },
-    checks=(attention_risk, reduced_attention_risk),
+    checks=("duranthon2026.attention_risk", "duranthon2026.reduced_attention_risk"),
     marks="DV",
     notes=(
         "Affine in m_vv, in m_kv and in q_vv; even under (m_kv, m_vk, q_kv) -> -(m_kv, m_vk, q_kv), so the manifold "

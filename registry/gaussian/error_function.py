@@ -1,10 +1,10 @@
 """Means of erf(t + g G), G a standard normal variable: the lemmas every risk of erf attention rests on."""
 
 from sympy import Integral, Rational, atan, cos, erf, erfc, exp, pi, sqrt
-from theorem_engine.registry.gaussian.notation import V, b, g, s, t, u, w, x
 
 from theorem_engine import Output, Partial, Source, lemma
 from theorem_engine.domains import Interval
+from theorem_engine.registry.gaussian.notation import V, b, g, s, t, u, w, x
 
 PLACE = Source("2410.01537", "Lemmas 6-7", guessed=True)
 WIDTHS = {s: sqrt(1 + 2 * g**2), u: t / s}

@@ -26,7 +26,6 @@ from theorem_engine.registry.liao2026.setting import (
     columns_over_rows,
     read_moments,
 )
-from theorem_engine.validators.liao2026 import attention_error, raw_ridge_error
 
 aligned = var(
     "weights", "W", "aligned: w_K = w_Q = mu instead of infinite alignment", Choice(("aligned",)), default=ABSENT
@@ -42,6 +41,7 @@ SCAN = (Rational(1, 10**4), Integer(10**6))
 
 @corollary(
     "liao2026.reversal",
+    costly=True,
     title="Signals at which aligned attention beats ridge",
     source=Source(WORK, "Theorem 1 against Proposition 2", version="v2", guessed=True),
     given=(*RATIO, gamma, *MOMENTS, aligned),
@@ -59,7 +59,7 @@ SCAN = (Rational(1, 10**4), Integer(10**6))
     cases=MOMENT_CASES,
     assumes=(*MODEL, "w_Q is parallel to mu"),
     regime=limit(LIMIT, CORRECTION),
-    checks=(attention_error, raw_ridge_error),
+    checks=("liao2026.attention_error", "liao2026.raw_ridge_error"),
     marks="AVN",
     notes=(
         "At infinite alignment attention's error is its null error over 1 + |mu|^2, and ridge's is its own times "

@@ -7,7 +7,7 @@ repetitions with two standard errors, at an eighth to a half of the paper's size
 import theorem_engine as te
 from theorem_engine import Source, declare_figure
 from theorem_engine.registry.liao2026.notation import WORK
-from theorem_engine.validators.liao2026 import attention_error_as_defined, given_weights_error, softmax_error
+from theorem_engine.simulators import simulator as found
 
 ATTENTION, RIDGE, NULL = "liao2026.interpolation-error", "liao2026.ridge-error", "liao2026.null-error"
 TANH = {"nonlinearity": "tanh"}
@@ -40,7 +40,7 @@ def dots(panel, axis, places, simulator, point_at, label, runs, seed):
 
     rows = []
     for number, value in enumerate(places):
-        samples = simulator(point_at(value), np.random.default_rng([seed, number]), runs)["error"]
+        samples = found(simulator)(point_at(value), np.random.default_rng([seed, number]), runs)["error"]
         rows.append((samples.mean(), samples.std(ddof=1) / np.sqrt(runs)))
     mean, spread = np.array(rows).T
     name = f"{panel}_dots_{axis}"
@@ -105,14 +105,14 @@ def fig_1(runs=4, seed=0, paper_size=False):
     by_size = by_size.assign_coords(b_c=sizes).rename(b_c="b_p")
     return merged(
         curves("a", "gamma", gammas, {"tanh": (ATTENTION, {**TANH, "c": 4}), "ridge": (RIDGE, {"c": 4})}),
-        dots("a", "gamma", grid(1e-3, 100, 6), attention_error_as_defined,
+        dots("a", "gamma", grid(1e-3, 100, 6), "liao2026.attention_error_as_defined",
              lambda g: {**TANH, "p": 4096 // shrink, "n": 1024 // shrink, "gamma": g}, "tanh", runs, seed),
         by_size,
-        dots("b", "p", sizes[:-1], attention_error_as_defined,
+        dots("b", "p", sizes[:-1], "liao2026.attention_error_as_defined",
              lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}, "tanh", runs, seed + 1),
         curves("c", "snr", te.grid(0, 8, 41), {
             "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
-        dots("c", "snr", [0, 0.5, 1, 2, 4, 8], attention_error_as_defined, lambda x: {**aligned, "snr": x},
+        dots("c", "snr", [0, 0.5, 1, 2, 4, 8], "liao2026.attention_error_as_defined", lambda x: {**aligned, "snr": x},
              "tanh", runs, seed + 2),
     )  # fmt: skip
 
@@ -145,15 +145,15 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
         curves("b", "gamma", gammas, {name: (ATTENTION, {**f, "c": 4}) for name, f in lines.items()}),
     ]  # fmt: skip
     for number, (name, f) in enumerate(lines.items()):
-        simulator = softmax_error if name == "softmax" else attention_error_as_defined
+        simulator = "liao2026.softmax_error" if name == "softmax" else "liao2026.attention_error_as_defined"
         if weights_file is not None:
             from theorem_engine.weights_file import read_weights, split_rank_one
 
             product, _ = read_weights(weights_file)
             product = product / split_rank_one(weights_file, product).scale
             size = {"p": product.shape[0], "n": product.shape[0] // 4, "product": product}
-            simulator = given_weights_error
-        point = {**({} if simulator is softmax_error else f), **size}
+            simulator = "liao2026.given_weights_error"
+        point = {**({} if simulator == "liao2026.softmax_error" else f), **size}
         parts.append(
             dots("b", "gamma", few, simulator, lambda g, q=point: {**q, "gamma": g}, name, runs, seed + number)
         )
@@ -189,13 +189,14 @@ def fig_3(runs=4, seed=0, paper_size=False):
         curves("a", "r", te.grid(0, 1, 41), {
             "cubic": (ATTENTION, {**CUBIC, "c": 1, **level}),
             "cubic_aligned": (ATTENTION, {**CUBIC, "c": 1, **level, "weights": "aligned"})}),
-        dots("a", "r", [0, 0.25, 0.5, 0.75, 1], attention_error_as_defined,
+        dots("a", "r", [0, 0.25, 0.5, 0.75, 1], "liao2026.attention_error_as_defined",
              lambda r: {**CUBIC, "r": r, "p": tokens, "n": tokens, "gamma": 1.0, "snr": 1.0}, "cubic", runs, seed),
         by_size,
-        dots("b", "p", sizes[:-1], attention_error_as_defined,
+        dots("b", "p", sizes[:-1], "liao2026.attention_error_as_defined",
              lambda p: {**COS, "p": p, "n": tokens, "gamma": 1.0, "snr": 1.0}, "cos", runs, seed + 1),
         curves("c", "snr", te.grid(0, 8, 41), {k: (ATTENTION, {**f, **signal}) for k, f in three.items()}),
-        dots("c", "snr", [0, 2, 4, 8], attention_error_as_defined, lambda x: {**flat, "snr": x}, "cos", runs, seed + 2),
+        dots("c", "snr", [0, 2, 4, 8], "liao2026.attention_error_as_defined",
+             lambda x: {**flat, "snr": x}, "cos", runs, seed + 2),
     )  # fmt: skip
 
 

@@ -28,7 +28,6 @@ from theorem_engine.registry.liao2026.notation import (
     r,
     xi,
 )
-from theorem_engine.validators.liao2026_matrices import nonlinear_part, sampled_moments
 
 HALF = Rational(1, 2)
 
@@ -135,7 +134,7 @@ TABLE = {
     given_rules=(OneOf((("nonlinearity",),)), *FUNCTION_RULES),
     requires=(CUBIC,),
     assumes=("xi is standard normal", "f has a finite second moment"),
-    checks=(sampled_moments,),
+    checks=("liao2026_matrices.sampled_moments",),
     marks="AV",
     notes=(
         "clip is min(max(t, -level), level); exp-clip is min(level, e^t); cubic-clip is r t + sqrt(1 - r^2) (t^3 - 3 t)"
@@ -161,7 +160,7 @@ def hermite(nonlinearity, level, r):
     outputs={"b": Output("standard deviation of the nonlinear part", NONNEGATIVE)},
     given_rules=MOMENT_RULES,
     requires=(CUBIC, VARIANCE),
-    checks=(nonlinear_part,),
+    checks=("liao2026_matrices.nonlinear_part",),
     marks="DV",
     notes=(
         "The part -I_n is there because the diagonal of K tends to zero while that of X^T X/p tends to one.",

@@ -25,7 +25,6 @@ from theorem_engine.registry.liao2026.notation import (
 )
 from theorem_engine.registry.liao2026.resolvent import ERROR
 from theorem_engine.registry.liao2026.setting import CORRECTION, LIMIT, MODEL, MOMENT_CASES, columns_over_rows
-from theorem_engine.validators.liao2026 import attention_error
 
 imbalance = var("imbalance", r"\bar m", "mean of the labels", Interval(-1, 1))
 D = var("D", "D", "determinant alpha delta + beta^2")
@@ -43,7 +42,7 @@ D = var("D", "D", "determinant alpha delta + beta^2")
     cases=MOMENT_CASES,
     assumes=(*MODEL[:2], "there is no signal"),
     regime=limit(LIMIT, CORRECTION + "; slow for min(5, e^t): 0.525 at p = 2000 against 0.508"),
-    checks=(attention_error,),
+    checks=("liao2026.attention_error",),
     marks="DV",
     notes=(
         "If neither the mean of the labels nor a2 vanishes, K has one more part of rank two, "

@@ -53,7 +53,6 @@ from theorem_engine.registry.liao2026.setting import (
     read_moments,
     read_products,
 )
-from theorem_engine.validators.liao2026 import attention_error, attention_error_as_defined
 
 #: |w_K||w_Q| + |mu.w_K mu.w_Q|, for products given one by one and for each shorthand.
 STRETCHES = {
@@ -99,7 +98,7 @@ STIFF = Warn(
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
     warns=(*FAR, STIFF),
-    checks=(attention_error, attention_error_as_defined),
+    checks=("liao2026.attention_error", "liao2026.attention_error_as_defined"),
     marks="DV",
     notes=(
         "weights_file names a .npz or .safetensors with W_K and W_Q (rows are the heads' dimensions), and perhaps mu, "

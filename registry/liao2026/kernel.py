@@ -32,7 +32,6 @@ from theorem_engine.registry.liao2026.setting import (
     read_moments,
     read_products,
 )
-from theorem_engine.validators.liao2026_matrices import error_identity, kernel_remainder
 
 #: w_K, w_Q parallel to mu (or zero): their images then lie in the span that the signal already has.
 DIRECTIONS = {
@@ -52,7 +51,7 @@ DIRECTIONS = {
     outputs={"gap": "error as defined less (gamma^2/n) y^T Q^2 y: nothing"},
     given_rules=(RATIO_RULE, *MOMENT_RULES),
     requires=(CUBIC, VARIANCE),
-    checks=(error_identity,),
+    checks=("liao2026_matrices.error_identity",),
     marks="AV",
     notes=(
         "w = (X K K^T X^T + n gamma)^(-1) X K y and Q = (K^T X^T X K/n + gamma)^(-1) give y - K^T X^T w = gamma Q y, "
@@ -82,7 +81,7 @@ def error_identity_(c, p, n, gamma, nonlinearity, level, r, a1, second_moment):
     regime=limit(
         LIMIT, "the remainder's operator norm falls like 1/sqrt(p): tanh, p = n from 125 to 1000, from 0.23 to 0.08"
     ),
-    checks=(kernel_remainder,),
+    checks=("liao2026_matrices.kernel_remainder",),
     marks="DVG",
     notes=(
         "K_X = K_N + (1/p) U Sigma V^T + R with U = [y, Z^T mu, X^T w_K], V = [y, Z^T mu, X^T w_Q], "

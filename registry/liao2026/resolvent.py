@@ -50,8 +50,6 @@ from theorem_engine.registry.liao2026.setting import (
     columns_over_rows,
     read_moments,
 )
-from theorem_engine.validators.liao2026 import attention_error
-from theorem_engine.validators.liao2026_matrices import noise_traces
 
 ERROR = Output("limit of the interpolation error |y - K^T X^T w|^2/n", Interval(0, 1))
 SCALARS = {"alpha": alpha, "beta": beta, "delta": delta, "g": g, "e": e, "eta": eta}
@@ -83,7 +81,7 @@ def integrands(g, e, kap, eta):
     cases={**MOMENT_CASES, **NO_DIAGONAL},
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
-    checks=(noise_traces,),
+    checks=("liao2026_matrices.noise_traces",),
     marks="DVG",
     notes=(
         "Q = (K^T X^T X K/n + gamma)^(-1), S = X^T X/p. Linearise gamma + c K S K as a Schur complement; averaging the "
@@ -153,7 +151,7 @@ def noise_resolvent(
     cases={**MOMENT_CASES, **NO_DIAGONAL},
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
-    checks=(attention_error,),
+    checks=("liao2026.attention_error",),
     marks="DV",
     notes=(
         "Attention is not always worse than ridge on noise: for tanh at c = 0.25 it is better from gamma about 1 on.",

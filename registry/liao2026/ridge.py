@@ -6,7 +6,6 @@ from theorem_engine import Source, limit, proposition
 from theorem_engine.registry.liao2026.notation import RATIO, RATIO_RULE, WORK, Delta, gamma, lam, root, snr, w
 from theorem_engine.registry.liao2026.resolvent import ERROR
 from theorem_engine.registry.liao2026.setting import MODEL, columns_over_rows
-from theorem_engine.validators.liao2026 import raw_ridge_error
 
 
 def ridge_quantities(ratio, gamma):
@@ -28,7 +27,7 @@ def ridge_quantities(ratio, gamma):
     given_rules=(RATIO_RULE,),
     assumes=MODEL[:1],
     regime=limit("n, p -> oo with p/n -> c; |mu| of order one", "of order 1/p"),
-    checks=(raw_ridge_error,),
+    checks=("liao2026.raw_ridge_error",),
     marks="DV",
     notes=(
         "y^T Q y/n -> A (1 + A)/(1 + m A) with m = 1 + |mu|^2 and A the positive root of "

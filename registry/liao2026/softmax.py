@@ -16,7 +16,6 @@ from theorem_engine.registry.liao2026.notation import (
 )
 from theorem_engine.registry.liao2026.resolvent import ERROR
 from theorem_engine.registry.liao2026.setting import LIMIT, MODEL, NO_SIGNAL
-from theorem_engine.validators.liao2026 import softmax_error
 
 masked = var("masked", r"\mathrm{masked}", "whether a token is kept from attending to itself", Switch(), default=True)
 scaled = var(
@@ -38,7 +37,7 @@ scaled = var(
     assumes=(MODEL[0], "the labels are balanced"),
     regime=limit(LIMIT, "of order 1/sqrt(p): at c = 1, gamma = 1, p = 1600 simulations give 0.5245 against 0.5193"),
     warns=FAR,
-    checks=(softmax_error,),
+    checks=("liao2026.softmax_error",),
     marks="DV",
     notes=(
         "The logits X^T X/sqrt(p) have a diagonal of size sqrt(p): plain softmax tends to the identity matrix, and "

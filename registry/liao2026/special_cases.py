@@ -65,7 +65,6 @@ from theorem_engine.registry.liao2026.setting import (
     read_moments,
     read_products,
 )
-from theorem_engine.validators.liao2026 import attention_error
 
 even = var("nonlinearity", "f", "even entry-wise nonlinearity, centred", Expression(("cos",)), default=ABSENT)
 v = var("v", "v", "1/t - 1", POSITIVE)
@@ -89,7 +88,7 @@ TALL = {"has_more_tokens": Lt(c, 1), "has_more_tokens_by_sizes": Lt(p, n)}
     cases={**TALL, "is_zero": Eq(second_moment, 0)},
     assumes=(*MODEL, "E[xi f(xi)] = 0, and the kernel's diagonal is zero"),
     regime=limit(LIMIT, CORRECTION),
-    checks=(attention_error,),
+    checks=("liao2026.attention_error",),
     marks="DVN",
     notes=(
         "Without linear part neither the signal nor the weights are seen: cos attention is flat in |mu|^2.",
@@ -149,7 +148,7 @@ def zero_a1_error(c, p, n, gamma, nonlinearity, second_moment, *, has_more_token
     },
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
-    checks=(attention_error,),
+    checks=("liao2026.attention_error",),
     marks="DVN",
     notes=(
         "Without signal M1 = nu + a1^2/c (ridge: c) and the floor is 1 - c; at c >= 1 the null error vanishes like "

@@ -5,7 +5,6 @@ from sympy import Abs, Gt, Ne, Or, Rational, sqrt
 from theorem_engine import ComplexPlane, Holds, Interval, MarchenkoPastur, Output, Source, lemma, limit
 from theorem_engine.registry.liao2026.notation import RATIO, RATIO_RULE, WORK, c, lam, n, p, snr, theta, var
 from theorem_engine.registry.liao2026.setting import MODEL, columns_over_rows
-from theorem_engine.validators.liao2026_matrices import spectral_forms
 
 z = var("z", "z", "point off the spectrum", ComplexPlane())
 rho = var("rho", r"\rho", "strength of the spike, |mu|^2/sqrt(c); an outlier leaves the bulk above one")
@@ -45,7 +44,7 @@ def _off_the_spectrum(ratio):
     cases={"has_outlier": Gt(snr**2, c), "has_outlier_by_sizes": Gt(snr**2 * n, p)},
     assumes=MODEL[:1],
     regime=limit("n, p -> oo with p/n -> c; |mu| of order one", "of order 1/sqrt(p) for the forms of single vectors"),
-    checks=(spectral_forms,),
+    checks=("liao2026_matrices.spectral_forms",),
     marks="DV",
     notes=(
         "S = X^T X/p. With u the root of sqrt(lambda) (u + 1/u) = z - 1 - lambda inside the unit circle, lambda = n/p "

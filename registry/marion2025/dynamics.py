@@ -110,8 +110,8 @@ def outputs_of(law, excess, lam, gamma, d, L, trajectory, clock):
         "The five products obey a closed recursion, exact at any d: d enters only as a parameter.",
         "The risk is taken without label noise, at the lambda of the step that would follow.",
         "Large steps are chaotic: from lam = 1 with schedule 1e-4 and alpha = 4e-3 (d = 400, L = 10), two runs 1e-13 "
-        "apart differ by 4e-3 after a thousand steps, so no arithmetic reproduces the path; attractors and one-step maps "
-        "are reproducible. With alpha <= 2e-3 no chaos was seen.",
+        "apart differ by 4e-3 after a thousand steps, so no arithmetic reproduces the path; attractors and "
+        "one-step maps are reproducible. With alpha <= 2e-3 no chaos was seen.",
     ),
 )
 def pgd(kappa, nu, theta, eta, rho, lam, schedule, gamma, d, L, alpha, steps, trajectory, *, excess):

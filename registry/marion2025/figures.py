@@ -190,8 +190,8 @@ def draw_5(data, figure):
 def swapped(runs=200, seed=0, steps=20_000):
     """Share of uniform random starts that end at an oracle or at a swapped minimum, against lam.
 
-    Ours, not the paper's: d = 400, L = 10, gamma^2 = 1/2, constant lam, alpha = 0.004. A run is counted for the nearer of
-    the two fixed points when it ends: above lam = 0.2 the way to the oracle stalls with nu = 1 and kappa well below
+    Ours, not the paper's: d = 400, L = 10, gamma^2 = 1/2, constant lam, alpha = 0.004. A run is counted for the nearer
+    of the two fixed points when it ends: above lam = 0.2 the way to the oracle stalls with nu = 1 and kappa well below
     one, because its curvature along k is exponentially small. Shares carry their binomial standard error.
     """
     import numpy as np

@@ -208,7 +208,8 @@ def transverse_stability(kappa, nu, lam, gamma, d, L, *, risk):
     checks=("marion2025_landscape.critical_lambda",),
     marks="DVN",
     notes=(
-        "As d grows the critical value tends to sqrt(3)/2. None exists for one token, nor for gamma = 1.5, d = 16, L = 3.",
+        "As d grows the critical value tends to sqrt(3)/2. None exists for one token, "
+        "nor for gamma = 1.5, d = 16, L = 3.",
         "Never more than one root was met on [1e-4, 200].",
     ),
 )

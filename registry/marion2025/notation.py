@@ -40,7 +40,7 @@ alpha = var("alpha", r"\alpha", "step size", POSITIVE, typical=(0.0005, 0.02))
 schedule = var("schedule", r"\delta", "rate of decay of lam: lam_t = lam / (1 + schedule t)", NONNEGATIVE, default=0,
                typical=(0, 0.001))  # fmt: skip
 steps = var("steps", "n", "number of steps", Integers(0, 10_000_000), typical=(0, 300))
-time = var("time", "t", "length of time", NONNEGATIVE, typical=(0, 0.02))
+time = var("time", "t", "length of time", NONNEGATIVE, typical=(0, 0.005))
 trajectory = var("trajectory", "m", "log every so many steps (of a flow: at so many equal pieces of its time)",
                  Integers(1, 10_000_000), default=ABSENT, typical=(1, 100))  # fmt: skip
 step = var("step", "t", "number of the step, from zero")

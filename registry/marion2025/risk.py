@@ -1,6 +1,8 @@
 """Risk of the erf attention predictor: on the spheres, on the invariant manifold, at the oracle."""
 
 from sympy import erf, pi, sqrt
+
+from theorem_engine import NONNEGATIVE, Output, Source, Total, corollary, proposition, theorem
 from theorem_engine.registry.marion2025.notation import (
     GRAM,
     PRODUCTS,
@@ -18,8 +20,6 @@ from theorem_engine.registry.marion2025.notation import (
     s,
     tau,
 )
-
-from theorem_engine import NONNEGATIVE, Output, Source, Total, corollary, proposition, theorem
 
 MODEL = (
     "k* and v* are orthonormal; k and v have norm one",

@@ -53,7 +53,7 @@ def test_in_the_chaotic_setting_single_steps_agree():
 
 
 def test_in_the_chaotic_setting_neighbouring_paths_separate_but_end_at_the_same_attractors():
-    """Twins 1e-13 apart differ by 1e-5 and more after a thousand steps; after the run each twin sits at an attractor."""
+    """Twins 1e-13 apart differ by 1e-5 and more after a thousand steps; in the end each sits at an attractor."""
     frame = uniform_inner_products(400, 2, 2, np.random.default_rng(0), 12)
     key, value = frame[:, 0], frame[:, 1]
     starts = {"kappa": key[:, 0], "nu": value[:, 1], "theta": value[:, 0], "eta": key[:, 1]}
@@ -236,7 +236,12 @@ def test_the_swapped_point_is_the_printed_one(point):
 
 @pytest.mark.parametrize(
     ("model", "threshold"),
-    [(MODEL, 0.92068), ({**MODEL, "d": 100}, 1.07807), ({**MODEL, "gamma": "sqrt(2)"}, 0.78563), ({**MODEL, "L": 2}, 1.72161)],
+    [
+        (MODEL, 0.92068),
+        ({**MODEL, "d": 100}, 1.07807),
+        ({**MODEL, "gamma": "sqrt(2)"}, 0.78563),
+        ({**MODEL, "L": 2}, 1.72161),
+    ],
     ids=["d=400", "d=100", "gamma^2=2", "L=2"],
 )
 def test_the_swapped_minimum_is_stable_below_its_threshold(model, threshold):

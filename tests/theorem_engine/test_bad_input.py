@@ -26,7 +26,7 @@ from theorem_engine.statement import leaves
 
 ORACLE = {"lam": "0.1", "gamma": 1, "d": 400, "L": 10}
 PRODUCTS = {"kappa": 0, "nu": 0, "theta": 0, "eta": 0, "rho": 0}
-ENTRIES = te.entries()
+ENTRIES = [pytest.param(e, marks=pytest.mark.campaign if e.costly else ()) for e in te.entries()]
 
 
 def test_an_unknown_id_offers_the_nearest_names():

@@ -54,7 +54,15 @@ def test_unknown_letters_are_refused():
 
 
 def test_infeasible_points_are_refused_or_masked():
-    square = {"kappa": te.grid(-1, 1, 5), "eta": te.grid(-1, 1, 5), "nu": 0, "theta": 0, "rho": 0, "lam": "0.1", **POINT}
+    square = {
+        "kappa": te.grid(-1, 1, 5),
+        "eta": te.grid(-1, 1, 5),
+        "nu": 0,
+        "theta": 0,
+        "rho": 0,
+        "lam": "0.1",
+        **POINT,
+    }
     with pytest.raises(Infeasible):
         te.sweep("marion2025.risk", **square)
     data = te.sweep("marion2025.risk", errors="mask", **square)
@@ -64,7 +72,8 @@ def test_infeasible_points_are_refused_or_masked():
 
 
 def test_a_batch_is_one_dimension_of_points_that_go_together():
-    data = te.sweep("marion2025.manifold-risk", along=te.batch("run", kappa=[0.1, 0.5], nu=[-0.2, 0.3]), lam=["0.1", "0.2"],
+    runs = te.batch("run", kappa=[0.1, 0.5], nu=[-0.2, 0.3])
+    data = te.sweep("marion2025.manifold-risk", along=runs, lam=["0.1", "0.2"],
                     **POINT)  # fmt: skip
     assert data["risk"].dims == ("lam", "run")
     there = te.predict("marion2025.manifold-risk", kappa=0.5, nu=0.3, lam="0.2", **POINT)

@@ -105,7 +105,7 @@ def test_ridge_regression_is_as_predicted(activation):
     [("spiked", 1, "softmax", (0.6, 0.8)), ("max", "inf", "linear", (1, 8)), ("max", "inf", "softmax", (0.8, 1))],
 )
 def test_minimisers_of_the_loss_are_as_predicted(task, nu, activation, ridge):
-    """Seven z-scores of 16 sets at sqrt(N D) = 300: |z| > 6 has probability 2e-4, finite size included by its margin."""
+    """Seven z-scores of 16 sets at sqrt(N D) = 300: |z| > 6 has probability 2e-4; finite size is within the margin."""
     point = {"task": task, "nu": nu, "L": 3, "alpha": 4, "activation": activation, "r_k": ridge[0], "r_v": ridge[1]}
     scores = z_scores("duranthon2026.erm-risk", simulators.empirical_risk, point, 16, 300)
     assert max(abs(z) for z in scores.values()) < 6, scores

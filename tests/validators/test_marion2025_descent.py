@@ -4,6 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from scipy.special import erf
+
 from theorem_engine.validators import marion2025, marion2025_descent
 from theorem_engine.validators.marion2025 import PRODUCTS, make_vectors
 from theorem_engine.validators.marion2025_descent import (

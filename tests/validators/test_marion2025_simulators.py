@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from theorem_engine.validators import marion2025, marion2025_descent
 from theorem_engine.validators.marion2025 import (
     PRODUCTS,

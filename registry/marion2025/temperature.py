@@ -33,8 +33,8 @@ x = var("x", "x", "lam^2 d")
     marks="DVN",
     notes=(
         "One token alone has nothing to silence, and to first order its best lam is infinite; yet a hard threshold is "
-        "never best: softening it on the scale 1/lam turns errors of 4 and 0 into two of 1 + erf^2 < 2, so the excess lies "
-        "below its limit 2 gamma^2 erfc(sqrt(d)/(2 gamma)) for all large lam and the minimiser is finite.",
+        "never best: softening it on the scale 1/lam turns errors of 4 and 0 into two of 1 + erf^2 < 2, so the "
+        "excess lies below its limit 2 gamma^2 erfc(sqrt(d)/(2 gamma)) for all large lam, and the minimiser is finite.",
         "First order: x e^x = A sqrt(x) m(sqrt(x)) with Mills' ratio m; leading order x = W(A).",
         "Exactly one critical point was met in 400 random draws.",
     ),

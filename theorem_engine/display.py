@@ -238,10 +238,14 @@ def rule_text(rule: Any) -> str:
 
 def shown_options(entry: Entry) -> dict[str, Any]:
     """Options under which the statement is shown: the defaults, and the first of alternatives that need one."""
+    from theorem_engine.declaration import OneOf, OnlyWith
+
     options = entry.default_options()
     for rule in entry.given_rules:
-        wanted = rule.groups[0] if getattr(rule, "required", False) else ()
-        if hasattr(rule, "option") and options.get(rule.option) in rule.values:
+        wanted: tuple[str, ...] = ()
+        if isinstance(rule, OneOf) and rule.required:
+            wanted = rule.groups[0]
+        elif isinstance(rule, OnlyWith) and rule.required and options.get(rule.option) in rule.values:
             wanted = (rule.letter,)
         for name in wanted:
             options.pop(name, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
 import sys
 import threading
@@ -198,7 +199,9 @@ class _Run:
         """Points of growing size, for a limit: whole-number letters scaled together, or the simulator's own size."""
         if not self.entry.regime.limit or getattr(self.function, "exact", False):
             return []
-        whole = [x.name for x in self.entry.letters if isinstance(x.domain, Integers) and x.name in self.point]
+        # only letters that the limit itself names: others, a length of sequences say, stay as they are
+        named = set(re.findall(r"\w+", self.entry.regime.limit)) & set(self.point)
+        whole = [x.name for x in self.entry.letters if isinstance(x.domain, Integers) and x.name in named]
         largest = getattr(sys.modules.get(self.function.__module__), "SIZE", DEFAULT_SIZE if whole else 0)
         if not largest:
             return []

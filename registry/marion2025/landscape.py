@@ -1,6 +1,6 @@
 """Fixed points of the descent, their stability, and where it leads."""
 
-from sympy import Gt, Integer, Matrix, Max, Min, Rational, diff, oo, sign, sqrt
+from sympy import Eq, Gt, Integer, Matrix, Max, Min, Rational, diff, oo, sign, sqrt
 from sympy import pi as PI
 
 from theorem_engine import (
@@ -204,6 +204,7 @@ def transverse_stability(kappa, nu, lam, gamma, d, L, *, risk):
     given=(gamma, d, L),
     outputs={"lam_critical": Output("critical lam; infinite if there is none on [1e-4, 200]", Interval(0, oo))},
     needs={"risk": "marion2025.risk"},
+    cases={"alone": Eq(L, 1)},
     assumes=MODEL,
     checks=("marion2025_landscape.critical_lambda",),
     marks="DVN",
@@ -213,8 +214,10 @@ def transverse_stability(kappa, nu, lam, gamma, d, L, *, risk):
         "Never more than one root was met on [1e-4, 200].",
     ),
 )
-def critical_lambda(gamma, d, L, *, risk):
+def critical_lambda(gamma, d, L, *, risk, alone):
     """Where the Hessian in the two directions that leave the manifold at the oracle loses its positive determinant."""
+    if alone:
+        return {"lam_critical": oo}
     x, y = (var(n, n, m) for n, m in (("x", "component of k along v*"), ("y", "component of v along k*")))
     key, value = Matrix([sqrt(1 - x**2), x]), Matrix([y, sqrt(1 - y**2)])
     block = sphere_hessian(risk.excess, key, value, (x, y), lam, gamma, d, L)

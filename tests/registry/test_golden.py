@@ -26,7 +26,10 @@ def cases():
     for path in sorted(DATA.glob("*.json")):
         for number, case in enumerate(json.loads(path.read_text())):
             if _known(case):
-                yield pytest.param(case, id=f"{path.stem}-{number}-{case['entry'].partition('.')[2]}-{case['output']}")
+                marks = pytest.mark.campaign if te.entry(case["entry"]).costly else ()
+                yield pytest.param(
+                    case, marks=marks, id=f"{path.stem}-{number}-{case['entry'].partition('.')[2]}-{case['output']}"
+                )
 
 
 CASES = list(cases())

@@ -68,6 +68,37 @@ class InnerTable:
         return table[..., 0] if self.weights.size == 1 else table @ self.weights
 
 
+class ScoreTable:
+    """The same where h depends on x and zeta through one score t = zeta + ratio x only.
+
+    v^a exp(-v) is then a table over (w, t), and the mean over zeta a matrix of Gaussian weights.
+    """
+
+    def __init__(
+        self, logs: Array, matrices: Sequence[Array], asked: Sequence[tuple[int, int]], scale: float = 1.0
+    ) -> None:
+        """``logs`` at the nodes t; a matrix (t, x) of weights for each factor, the first for the constant one."""
+        self.scale = max(scale, 1.0)
+        self.logs = logs
+        self.matrices = list(matrices)
+        self.asked = list(asked)
+        self.lowest, self.highest = float(logs.min()), float(logs.max())
+
+    def __call__(self, w: Array) -> Brackets:
+        """Tables of shape (w, x)."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            v = np.exp(w[:, None] + self.logs)
+            decay = np.exp(-v)
+            powers = {power: power_times_decay(v, decay, power) for power in {0, *(p for p, _ in self.asked)}}
+            survival = decay @ self.matrices[0]
+            complement = -np.expm1(-v) @ self.matrices[0]
+        known: dict[tuple[int, int], Array] = {(0, 0): survival}
+        for key in self.asked:
+            if key not in known:
+                known[key] = powers[key[0]] @ self.matrices[key[1]]
+        return Brackets(survival, complement, [known[key] for key in self.asked])
+
+
 class TrivialTable:
     """The second weight is absent: factors alone."""
 
@@ -88,7 +119,7 @@ Assemble = Callable[[Any, list[Any], Any], list[Any]]
 
 
 def soft_integrals(
-    slope: float, x: Array, weights: Array, first_powers: Sequence[int], table: InnerTable, assemble: Assemble,
+    slope: float, x: Array, weights: Array, first_powers: Sequence[int], table: InnerTable | ScoreTable, assemble: Assemble,
     longest: int,
 ) -> list[tuple[Any, Any]]:  # fmt: skip
     """Double integrals over u and w; bracket i is E[v^b exp(-v)(u, x) times table i (w, x)]."""
@@ -185,7 +216,11 @@ class Panels:
 
 
 def hard_integrals(
-    panels: Panels, table: InnerTable | TrivialTable, is_winner: Sequence[bool], assemble: Assemble, longest: int
+    panels: Panels,
+    table: InnerTable | ScoreTable | TrivialTable,
+    is_winner: Sequence[bool],
+    assemble: Assemble,
+    longest: int,
 ) -> list[tuple[Any, Any]]:
     """Integrals over the largest x and over w; the winner's bracket is at x, the others' run below it.
 

@@ -3,10 +3,10 @@
 from sympy import And, Gt, Matrix, sqrt
 
 from theorem_engine import (
-    NONNEGATIVE,
     REAL,
     Eigenvalues,
     Flow,
+    Interval,
     Minimum,
     Output,
     Source,
@@ -32,7 +32,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     var,
 )
 
-time = var("time", "t", "time of the flow", NONNEGATIVE, typical=(0, 2))
+time = var("time", "t", "time of the flow", Interval(0, 1000), typical=(0, 2))
 e_kk = var("e_kk", r"\partial_{q_{kk}}\mathcal{E}", "derivative of the risk in q_kk", REAL)
 e_vv = var("e_vv", r"\partial_{q_{vv}}\mathcal{E}", "derivative of the risk in q_vv", REAL)
 e_kv = var("e_kv", r"\partial_{q_{kv}}\mathcal{E}", "derivative of the risk in q_kv", REAL)

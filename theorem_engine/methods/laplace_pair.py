@@ -119,8 +119,8 @@ Assemble = Callable[[Any, list[Any], Any], list[Any]]
 
 
 def soft_integrals(
-    slope: float, x: Array, weights: Array, first_powers: Sequence[int], table: InnerTable | ScoreTable, assemble: Assemble,
-    longest: int,
+    slope: float, x: Array, weights: Array, first_powers: Sequence[int], table: InnerTable | ScoreTable,
+    assemble: Assemble, longest: int,
 ) -> list[tuple[Any, Any]]:  # fmt: skip
     """Double integrals over u and w; bracket i is E[v^b exp(-v)(u, x) times table i (w, x)]."""
 

@@ -12,7 +12,14 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
 from theorem_engine.errors import NotAvailable
 from theorem_engine.methods.laplace import REACH, STEP, graded_nodes, normal_weights, refuse_too_many
-from theorem_engine.methods.laplace_pair import InnerTable, Panels, TrivialTable, hard_integrals, soft_integrals
+from theorem_engine.methods.laplace_pair import (
+    InnerTable,
+    Panels,
+    ScoreTable,
+    TrivialTable,
+    hard_integrals,
+    soft_integrals,
+)
 from theorem_engine.operators.token_layout import make_layout
 from theorem_engine.operators.token_mean import Hardmax
 
@@ -47,6 +54,11 @@ class _Pair:
         letters = [self.x, self.zeta, *parameters]
         self.second = backend.function(letters, [first.kernels[1][0]]) if len(first.kernels) == 2 else None
         self.has_zeta = bool(rest) and first.kernels[1][0].has(self.zeta)
+        self.ratio: Numeric | None = None
+        if self.has_zeta:
+            share = first.kernels[1][0].diff(self.x) / first.kernels[1][0].diff(self.zeta)
+            if not share.has(self.x, self.zeta):
+                self.ratio = backend.function(parameters, [share])
         brackets = self.layout.brackets[0]
         self.first_powers = [powers[0] for powers, _ in brackets]
         self.second_powers = [powers[1] if len(powers) == 2 else 0 for powers, _ in brackets]
@@ -122,10 +134,16 @@ class _Pair:
             rates.append(float(np.max(np.where(np.isfinite(steps), steps, 0.0))))
         return rates[0], rates[1]
 
-    def _table(self, x: Any, values: tuple[Any, ...], rate: float, may_vanish: bool) -> InnerTable | TrivialTable:
+    def _table(
+        self, x: Any, values: tuple[Any, ...], rate: float, may_vanish: bool
+    ) -> InnerTable | ScoreTable | TrivialTable:
         zeta, weights = np.zeros(1), np.ones(1)
         if self.has_zeta:
             step = min(0.5, STEP / max(rate, 1e-300))
+            ratio = float(self.ratio(*values)[0]) if self.ratio is not None else math.inf
+            # the score takes more nodes than zeta alone, but they are shared by all x
+            if abs(ratio) < 0.2 * x.size and not may_vanish:
+                return self._score_table(x, values, ratio, step)
             refuse_too_many(x.size * 2 * REACH / step, 20_000_000)
             zeta = np.arange(-math.ceil(REACH / step), math.ceil(REACH / step) + 1, dtype=np.float64) * step
             weights = normal_weights(zeta, step)
@@ -144,6 +162,23 @@ class _Pair:
             else 1.0
         )
         return InnerTable(logs, weights, list(zip(self.second_powers, listed, strict=True)), scale)
+
+    def _score_table(self, x: Any, values: tuple[Any, ...], ratio: float, step: float) -> ScoreTable:
+        """Nodes of the score t = zeta + ratio x in place of nodes of zeta at every x."""
+        ends = sorted((ratio * x[0], ratio * x[-1]))
+        refuse_too_many(x.size * (ends[1] - ends[0] + 2 * REACH) / step, 20_000_000)
+        t = np.arange(math.floor((ends[0] - REACH) / step), math.ceil((ends[1] + REACH) / step) + 1.0) * step
+        assert self.second is not None
+        logs = np.multiply(self.second(0.0, t, *values)[0], np.ones(t.size))
+        check_kernel(logs, False)
+        zeta = t[:, None] - ratio * x
+        weights = normal_weights(zeta, step)
+        factors = self.inserted(x, zeta, *values) if self.inserted is not None else []
+        matrices = [weights, *(weights * f for f in factors)]
+        asked = [(p, 0 if c is None else c + 1) for p, c in zip(self.second_powers, self.columns, strict=True)]
+        middle = np.abs(t) <= 3
+        scale = float(np.min(np.abs(np.diff(logs[middle])))) / step * abs(ratio)
+        return ScoreTable(logs, matrices, asked, scale)
 
 
 def _edges(left: float, right: float, marks: list[float], panel: float) -> Any:

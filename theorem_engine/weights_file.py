@@ -23,14 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from theorem_engine.domains import Domain, Rejected
 from theorem_engine.errors import ValidityWarning
 from theorem_engine.values import NotANumber
 
-Array = NDArray[np.float64]
+#: Arrays of NumPy, which is imported when a file is read and not before.
+Array = Any
 #: Width of an attention head in all sizes of GPT-2.
 HEAD = 64
 MAX_HEADER = 10**8
@@ -38,11 +36,11 @@ MAX_ROWS = 20_000
 #: A rest above this, in units of the identity part, is worth a warning.
 LARGE_REST = 0.25
 _PLACE = re.compile(r"(?P<path>.+?)(?:#(?P<layer>[0-9]{1,4})(?:\.(?P<head>[0-9]{1,4}))?)?")
-_KINDS: dict[str, np.dtype[Any]] = {
-    "F64": np.dtype("<f8"),
-    "F32": np.dtype("<f4"),
-    "F16": np.dtype("<f2"),
-    "BF16": np.dtype("<u2"),
+_KINDS = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BF16": "<u2",
 }
 
 
@@ -153,6 +151,8 @@ def _matrix(arrays: Mapping[str, Any], name: str) -> Array:
 
 
 def _vector(arrays: Mapping[str, Any], size: int) -> Array | None:
+    import numpy as np
+
     if "mu" not in arrays:
         return None
     mu = _finite(arrays["mu"], "mu", 1)
@@ -162,6 +162,8 @@ def _vector(arrays: Mapping[str, Any], size: int) -> Array | None:
 
 
 def _finite(array: Any, name: str, dimensions: int) -> Array:
+    import numpy as np
+
     if array.ndim != dimensions or 0 in array.shape or max(array.shape) > MAX_ROWS:
         raise Rejected(f"has {name} of shape {array.shape}")
     if array.dtype.kind not in "fiu":
@@ -173,6 +175,8 @@ def _finite(array: Any, name: str, dimensions: int) -> Array:
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
+    import numpy as np
+
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
@@ -182,6 +186,8 @@ def _read_npz(path: Path) -> dict[str, Any]:
 
 def _read_safetensors(path: Path) -> dict[str, Any]:
     """All arrays of a safetensors file; every claim of its header is checked before anything is read."""
+    import numpy as np
+
     total = path.stat().st_size
     with path.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
@@ -232,6 +238,8 @@ def _place(name: str, claim: Any, room: int) -> tuple[int, int, str, tuple[int, 
 
 
 def _decode(data: Any, kind: str, shape: tuple[int, ...]) -> Any:
+    import numpy as np
+
     values = np.frombuffer(data.tobytes(), dtype=_KINDS[kind]).reshape(shape)
     if kind == "BF16":
         # the upper half of a single-precision number
@@ -241,6 +249,8 @@ def _decode(data: Any, kind: str, shape: tuple[int, ...]) -> Any:
 
 def _top_triple(matrix: Array) -> tuple[Array, float, Array]:
     """The largest singular value and its two vectors."""
+    import numpy as np
+
     if matrix.shape[0] <= HEAD:
         u, values, v = np.linalg.svd(matrix)
     else:
@@ -253,11 +263,14 @@ def _top_triple(matrix: Array) -> tuple[Array, float, Array]:
 def split_rank_one(source: str, product: Array, mu: Array | None = None) -> RankOne:
     """The multiple of the identity and the rank-one part that leave the least of a square matrix.
 
+    >>> import numpy as np
     >>> w = np.array([0.0, 3.0, 0.0, 4.0])
     >>> found = split_rank_one("example", 2 * (np.eye(4) + np.outer(w, w)))
     >>> round(found.scale, 9), round(found.strength, 9), found.rest < 1e-9
     (2.0, 25.0, True)
     """
+    import numpy as np
+
     size = product.shape[0]
     scale = float(np.trace(product)) / size
     left = right = np.zeros(size)

@@ -1,4 +1,4 @@
-"""Every entry names a simulator or an exact cross-check that exists and covers one of its outputs."""
+"""Every entry names a simulator or an exact cross-check that exists."""
 
 import inspect
 

@@ -32,11 +32,11 @@ class ElementWise:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "function", _read(self.function))
-        object.__setattr__(self, "breaks", tuple(sympy.sympify(b) for b in self.breaks))
+        object.__setattr__(self, "breaks", tuple(sympy.sympify(b, strict=True) for b in self.breaks))
 
     def at(self, score: Any) -> Any:
         """The weight at a score."""
-        return self.function.xreplace({_SCORE: sympy.sympify(score)})
+        return self.function.xreplace({_SCORE: sympy.sympify(score, strict=True)})
 
     def __str__(self) -> str:
         return f"ElementWise({self.function})"
@@ -60,8 +60,8 @@ class Normalised:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", _read(self.kernel))
-        object.__setattr__(self, "extra", sympy.sympify(self.extra))
-        object.__setattr__(self, "breaks", tuple(sympy.sympify(b) for b in self.breaks))
+        object.__setattr__(self, "extra", sympy.sympify(self.extra, strict=True))
+        object.__setattr__(self, "breaks", tuple(sympy.sympify(b, strict=True) for b in self.breaks))
         _refuse_bad_kernel(self.kernel)
 
     def log_at(self, score: Any) -> Any:
@@ -69,8 +69,8 @@ class Normalised:
         kernel = self.kernel
         if isinstance(kernel, sympy.Piecewise):
             parts = [(-sympy.oo if k == 0 else _logarithm(k), condition) for k, condition in kernel.args]
-            return sympy.Piecewise(*parts).xreplace({_SCORE: sympy.sympify(score)})
-        return _logarithm(kernel).xreplace({_SCORE: sympy.sympify(score)})
+            return sympy.Piecewise(*parts).xreplace({_SCORE: sympy.sympify(score, strict=True)})
+        return _logarithm(kernel).xreplace({_SCORE: sympy.sympify(score, strict=True)})
 
     def __str__(self) -> str:
         extra = f", extra={self.extra}" if self.extra else ""

@@ -107,5 +107,5 @@ def _arguments(entry: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> d
         if letter.name not in values and letter.is_required:
             raise DeclarationError(f"{entry.id}: letter {letter.name!r} is missing in an application")
         value = values[letter.name] if letter.name in values else letter.default
-        complete[letter.name] = ABSENT if value is None or value is ABSENT else sympy.sympify(value)
+        complete[letter.name] = ABSENT if value is None or value is ABSENT else sympy.sympify(value, strict=True)
     return complete

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from theorem_engine.backends import get_backend
@@ -51,14 +52,19 @@ def _statistical_errors(entry: Entry, point: Point) -> dict[Any, float]:
     targets = plan_of(entry, point.options)[0].targets()
     if len(runs) <= COUNT // 2:
         return dict.fromkeys(targets, float("inf"))
-    spread = np.std(np.array(runs), axis=0, ddof=1) / np.sqrt(COUNT)
-    return {symbol: float(s) for symbol, s in zip(targets, spread, strict=True)}
+    columns = np.array(runs).T
+    # an output that is infinite whatever the random numbers has no statistical error
+    return {
+        symbol: 0.0 if np.all(column == column[0]) else float(np.std(column, ddof=1) / np.sqrt(COUNT))
+        for symbol, column in zip(targets, columns, strict=True)
+    }
 
 
 def _rounding_of(constant: Any) -> float:
     """Error of an output that depends on no letter: a few roundings, or none for whole numbers."""
     number = abs(constant) if isinstance(constant, (int, float, complex)) else 0.0
-    return 0.0 if isinstance(constant, bool) or number == int(number) else number * 2.0**-50
+    is_exact = isinstance(constant, bool) or not math.isfinite(number) or number == int(number)
+    return 0.0 if is_exact else number * 2.0**-50
 
 
 def float64_error(entry: Entry, point: Point) -> float:

@@ -152,8 +152,11 @@ def _searched(task, activation, shift, delta, slope, is_argmax, miss):
 
 
 def _search_from(found, delta, scale, shift=0, is_named=True):
-    """The named activations fall and then rise in m; of a user's own nothing is known."""
-    far = 100 + 10 * scale
+    """The named activations fall and then rise in m; of a user's own nothing is known.
+
+    Where sequences are long, softplus falls up to slopes of hundreds, though by less than 1e-8.
+    """
+    far = 3000 + 10 * scale if is_named else 100 + 10 * scale
     near = scale / (1 + scale) / 100
     best = Minimum(found.inline(found.risk), over={m: (near, far)}, scan=17, single_valley=is_named)
     return {**_at_minimum(found, best, delta, shift), "attained": Gt(far, m)}

@@ -43,6 +43,7 @@ from theorem_engine.registry.duranthon2026.weights import (
     posterior_tokens,
     refuse_infinite_spike,
     score_tokens,
+    smoothed,
 )
 
 SCORE = Symbol("chi_0", real=True)
@@ -193,7 +194,13 @@ def _label_element_wise(task, chosen, is_argmax, has_no_rest):
         return m_vv * tilted(chosen.at(m_kk * x)) + heat + m_kv * m_vk * tilted(x * slope)
     s = sqrt(q_kk - m_kk**2)
     a, b = m_kv / s, (q_kv - m_kk * m_vk) / s
-    t0, t1, t2 = (tilted(GaussianMean(chosen.at(m_kk * x + s * z) * f, z)) for f in (1, z * x, z**2))
+    smooth = smoothed(chosen, SCORE, s)
+    if smooth is None:
+        t0, t1, t2 = (tilted(GaussianMean(chosen.at(m_kk * x + s * z) * f, z)) for f in (1, z * x, z**2))
+    else:
+        # Stein: E zeta f(y + s zeta) and E zeta^2 f are s times and 1 + s^2 times derivatives of the smoothed weight
+        level, slope, bend = (smooth.diff(SCORE, k).xreplace({SCORE: m_kk * x}) for k in range(3))
+        t0, t1, t2 = tilted(level), tilted(x * s * slope), tilted(level + s**2 * bend)
     return (m_vv - a * b) * t0 + a * (m_vk * t1 + b * t2)
 
 

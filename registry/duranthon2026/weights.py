@@ -7,7 +7,23 @@ from sympy import Piecewise, Rational, exp, sqrt
 
 from theorem_engine import ElementWise, GaussianMean, Hardmax, LengthMean, Normalised, Tokens, normal_cdf
 from theorem_engine.errors import NotAvailable, OutOfDomain
-from theorem_engine.registry.duranthon2026.notation import ACTIVATIONS, L, N, Q, S, U, V, nu, p, p_2, sigma, x, y, z
+from theorem_engine.registry.duranthon2026.notation import (
+    ACTIVATIONS,
+    L,
+    N,
+    Q,
+    S,
+    U,
+    V,
+    chi,
+    nu,
+    p,
+    p_2,
+    sigma,
+    x,
+    y,
+    z,
+)
 
 
 def refuse_infinite_spike(task, is_argmax):
@@ -52,6 +68,15 @@ class Shifted:
     def at(self, score):
         """The weight at a score."""
         return _one_plus_erf(self.shift + score)
+
+
+def smoothed(chosen, score, width):
+    """E f(score + width zeta) in closed form, for erf and for affine weights; None for others."""
+    if isinstance(chosen, Shifted):
+        return _one_plus_erf((chosen.shift + score) / sqrt(1 + 2 * width**2))
+    if isinstance(chosen, ElementWise) and chosen.function.diff(chi, 2) == 0:
+        return chosen.at(score)
+    return None
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def test_the_lattice_form_equals_the_dense_form(slope):
     nodes = np.arange(-int(12 / step), int(12 / step) + 1) * step
     factors = [None, nodes**2]
     weights = laplace.normal_weights(nodes, step)
-    dense = laplace.DenseToken(weights, 0.8 + slope * nodes, [(k, factors[f]) for k, f in asked])(u)
+    dense = laplace.DenseToken(nodes, weights, 0.8 + slope * nodes, [(k, factors[f]) for k, f in asked])(u)
     for a, b in zip([lattice.survival, lattice.complement, *lattice.values],
                     [dense.survival, dense.complement, *dense.values], strict=True):  # fmt: skip
         assert np.allclose(a, b, rtol=1e-11, atol=1e-18)

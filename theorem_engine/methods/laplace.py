@@ -28,8 +28,14 @@ H = 0.1875
 STEP = 0.25
 #: Entries of a table held at once.
 CHUNK = 2_000_000
+#: Rate of log h from which nodes follow the kernel.
+STEEP = 10.0
 #: The normal density beyond this is below 1e-20.
 REACH = 9.5
+#: A table small enough to be filled as a whole.
+SMALL = 100_000
+#: Beyond this log v, exp(-v) is zero.
+FAR = 6.75
 #: Table of v^a exp(-v) in log v: below it exp(-v) is 1 to rounding, above it 0 to any power in use.
 LOW, HIGH = -38.0, 4.875
 _NORM = float(1 / np.sqrt(2 * np.pi))
@@ -71,49 +77,102 @@ class Brackets:
 Asked = tuple[int, Any]
 
 
+def prefix_sums(weights: Array, logs: Array, power: int) -> Array:
+    """Sum over j < c of W_j exp(power (l_j - l_{c-1})) for c = 0..n, logs rising; in blocks that cannot overflow."""
+    result = np.zeros(weights.size + 1)
+    if power == 0:
+        result[1:] = np.cumsum(weights)
+        return result
+    start = int(np.searchsorted(logs, -np.inf, side="right"))
+    while start < weights.size:
+        stop = int(np.searchsorted(logs, logs[start] + 500 / power, side="right"))
+        growth = np.exp(power * (logs[start:stop] - logs[start]))
+        carried = result[start] * np.exp(power * (logs[start - 1] - logs[start])) if start and result[start] else 0.0
+        result[start + 1 : stop + 1] = (carried + np.cumsum(weights[start:stop] * growth)) / growth
+        start = stop
+    return result
+
+
 class DenseToken:
-    """Brackets by sums over nodes, for any kernel."""
+    """Brackets by sums over nodes, for any kernel that is monotone in x."""
 
     def __init__(
-        self, weights: Array, logs: Array, asked: Sequence[Asked], step: float = 1.0, has_complement: bool = True
+        self, x: Array, weights: Array, logs: Array, asked: Sequence[Asked], has_complement: bool = True
     ) -> None:
-        """``step`` is the distance of nodes; 1 - B is left out where nobody asks for it."""
+        """1 - B is left out where nobody asks for it."""
+        self.x, self.own_logs = x, logs
+        if logs[-1] < logs[0]:
+            weights, logs = weights[::-1], logs[::-1]
+            asked = [(power, None if f is None else np.broadcast_to(f, logs.shape)[::-1]) for power, f in asked]
         self.has_complement = has_complement
-        self.stride = max(1, int(1 / (3 * step)))
-        self.weights = weights
-        self.logs = logs
-        self.asked = [(power, weights if f is None else weights * f) for power, f in asked]
+        # a flat kernel may fall by a rounding
+        self.logs = np.maximum.accumulate(logs)
+        self.columns: list[Array] = [weights]
+        self.asked: list[tuple[int, int]] = []
+        for power, f in asked:
+            self.asked.append((power, 0 if f is None else len(self.columns)))
+            if f is not None:
+                self.columns.append(weights * f)
         finite = logs[np.isfinite(logs)]
         self.lowest, self.highest = float(finite.min()), float(finite.max())
+        self.prefixes: dict[tuple[int, int], Array] = {}
+        self.tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
 
     def __call__(self, u: Array) -> Brackets:
-        """Sums of positive terms unless a factor changes sign."""
-        rows = max(1, CHUNK // self.logs.size)
-        parts = [self._part(u[i : i + rows]) for i in range(0, u.size, rows)]
-        if len(parts) == 1:
-            return parts[0]
+        """Sums of positive terms unless a factor changes sign, at rising u.
+
+        For steep kernels most nodes have a negligible v or a negligible exp(-v): only the others are visited,
+        for a few neighbouring u at a time.
+        """
+        if u.size * self.logs.size <= SMALL:
+            return self._part(u, 0, self.logs.size)
+        parts = []
+        start = 0
+        while start < u.size:
+            stop = max(start + 1, int(np.searchsorted(u, u[start] + (HIGH - LOW) / 2, side="right")))
+            stop = min(stop, start + max(1, CHUNK // self.logs.size))
+            first = int(np.searchsorted(self.logs, LOW - u[stop - 1]))
+            last = int(np.searchsorted(self.logs, FAR - u[start]))
+            parts.append(self._part(u[start:stop], first, last))
+            start = stop
         return Brackets(
             np.concatenate([p.survival for p in parts]),
             np.concatenate([p.complement for p in parts]),
             [np.concatenate([p.values[i] for p in parts]) for i in range(len(self.asked))],
         )
 
-    def _part(self, u: Array) -> Brackets:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            v = np.exp(u[:, None] + self.logs)
-            decay = np.exp(-v)
-            complement = -np.expm1(-v) @ self.weights if self.has_complement else np.zeros(u.size)
-            values = []
-            powers = {0: decay}
-            for power, weights in self.asked:
-                if power not in powers:
-                    powers[power] = power_times_decay(v, decay, power)
-                values.append(powers[power] @ weights)
-        return Brackets(decay @ self.weights, complement, values)
+    def _part(self, u: Array, first: int, last: int) -> Brackets:
+        """Nodes before ``first`` have a negligible v, those from ``last`` on a negligible exp(-v)."""
+        logs = u[:, None] + self.logs[first:last]
+        v = np.exp(np.minimum(logs, FAR, out=logs), out=logs)
+        decay = np.exp(-v)
+        powers = {0: decay}
+        for power in range(1, 1 + max((p for p, _ in self.asked), default=0)):
+            powers[power] = powers[power - 1] * v
 
-    def landmarks(self) -> Array:
-        """Places in u where the tokens at every third of a standard deviation have v = 1."""
-        return -self.logs[np.isfinite(self.logs)][:: self.stride]
+        def bracket(power: int, column: int) -> Array:
+            inside: Array = powers[power] @ self.columns[column][first:last]
+            return inside + self._before(u, first, power, column) if first else inside
+
+        values = [bracket(*key) for key in self.asked]
+        survival = bracket(0, 0)
+        if not self.has_complement:
+            return Brackets(survival, np.zeros(u.size), values)
+        # exp(-v) - 1, in the place of v
+        complement = -(np.expm1(np.negative(v, out=v), out=v) @ self.columns[0][first:last]) + self.tail[last]
+        return Brackets(survival, complement + self._before(u, first, 1, 0) if first else complement, values)
+
+    def _before(self, u: Array, first: int, power: int, column: int) -> Any:
+        """The nodes whose v is so small that exp(-v) is one."""
+        key = power, column
+        if key not in self.prefixes:
+            self.prefixes[key] = prefix_sums(self.columns[column], self.logs, power)
+        scale = 1.0 if power == 0 else np.exp(power * (u + self.logs[first - 1]))
+        return self.prefixes[key][first] * scale
+
+    def marks(self, spacing: float) -> Array:
+        """Places in u where tokens this far apart have v = 1."""
+        return marks_of(self.x, self.own_logs, spacing)
 
 
 class PointToken:
@@ -159,18 +218,11 @@ class LatticeToken:
         self.tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
 
     def _prefix(self, column: int, power: int) -> Array:
-        """Sum over j < c of W_j exp(power H (j - c)) for c = 0..n, in blocks that cannot overflow."""
+        """Sum over j < c of W_j exp(power H (j - c)) for c = 0..n."""
         key = column, power
         if key not in self.prefixes:
-            weights = self.columns[column]
-            result = np.zeros(weights.size + 1)
-            rate = power * H
-            block = weights.size if power == 0 else max(1, int(500 / rate))
-            for start in range(0, weights.size, block):
-                part = weights[start : start + block]
-                growth = np.exp(rate * np.arange(part.size + 1))
-                result[start + 1 : start + part.size + 1] = (result[start] + np.cumsum(part * growth[:-1])) / growth[1:]
-            self.prefixes[key] = result
+            steps = np.arange(self.count, dtype=float) * H
+            self.prefixes[key] = prefix_sums(self.columns[column], steps, power) * np.exp(-power * H)
         return self.prefixes[key]
 
     def __call__(self, u: Array) -> Brackets:
@@ -240,6 +292,28 @@ def graded_nodes(left: float, right: float, breaks: Sequence[float], panel: floa
     return nodes[order], weights[order]
 
 
+def panel_edges(left: float, right: float, widest: float) -> Array:
+    """Ends of equal panels no wider than this."""
+    return np.linspace(left, right, int(np.ceil((right - left) / widest)) + 1)
+
+
+def nodes_along(kernel: Callable[[Array], Array], edges: Array, most: int) -> tuple[Array, Array]:
+    """Gauss-Legendre nodes with normal weights, panels halved until log h changes by one at most over each.
+
+    For steep kernels that flatten somewhere: an even grid would be as fine everywhere as it must be where they rise.
+    """
+    base, base_weights = gauss_legendre(16)
+    while True:
+        refuse_too_many(16 * edges.size, most)
+        steep = np.abs(np.diff(kernel(edges))) > 1
+        if not steep.any():
+            break
+        edges = np.sort(np.concatenate([edges, (edges[:-1][steep] + edges[1:][steep]) / 2]))
+    widths = np.diff(edges)
+    nodes = (edges[:-1, None] + widths[:, None] * base).ravel()
+    return nodes, (widths[:, None] * base_weights).ravel() * _NORM * np.exp(-0.5 * nodes * nodes)
+
+
 def _graded(a: float, b: float, at_a: bool, at_b: bool, panel: float) -> list[float]:
     """Panel ends (low, high, low, high, ...) of one interval."""
     if at_a and at_b:
@@ -263,20 +337,25 @@ def even_grid(low: float, high: float, step: float) -> Array:
     return np.asarray(np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step, dtype=float)
 
 
-def landmark_grid(tokens: Sequence[Token], low: float, high: float) -> Array:
-    """Where to look for the window in u: unit steps, or half the spacing of the landmarks where that is wider.
+def marks_of(positions: Array, logs: Array, spacing: float) -> Array:
+    """-logs at positions about ``spacing`` apart and, where the kernel vanishes, at unit steps towards its zero."""
+    is_finite = np.isfinite(logs)
+    positions, logs = positions[is_finite], logs[is_finite]
+    at = np.arange(positions[0], positions[-1] + spacing, spacing)
+    marks = -np.interp(at, positions, logs)
+    if not is_finite.all():
+        marks = np.concatenate([marks, np.arange(-logs.max(), -logs.min())])
+    return np.unique(marks)
 
-    Between landmarks the brackets are Gaussian averages, smooth on that scale.
-    """
-    marks = [t.landmarks() for t in tokens if isinstance(t, DenseToken)]
-    lower = np.arange(low, min((m.min() for m in marks), default=high), 1.0)
-    everything = np.unique(np.concatenate([lower, *marks, [high]]))
-    kept = [low]
-    for mark in everything[everything > low]:
-        if mark - kept[-1] >= 1:
-            kept.append(float(mark))
-    grid = np.array([*kept, high + 1])
-    return np.sort(np.concatenate([grid, (grid[:-1] + grid[1:]) / 2]))
+
+def edges_along(marks: Array, low: float, high: float, gap: float) -> Array:
+    """From low to high: the marks, at least ``gap`` apart, and steps of twice the gap where there are none below."""
+    first = min((float(m) for m in marks if m > low), default=high)
+    edges = [low, *np.arange(low + 2 * gap, min(first, high) - gap, 2 * gap)]
+    for mark in marks:
+        if mark - edges[-1] >= gap and high - mark >= gap:
+            edges.append(float(mark))
+    return np.array([*edges, high])
 
 
 def find_window(integrand: Callable[[Array], list[Any]], grid: Array) -> tuple[float, float]:

@@ -7,14 +7,25 @@ the same token. Brackets become matrices over the two integration variables, pro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorem_engine.errors import NotConverged
-from theorem_engine.methods.laplace import Brackets, even_grid, find_window, power_times_decay
-from theorem_engine.methods.quadrature import EPS, gauss_legendre
+from theorem_engine.methods.laplace import (
+    FAR,
+    LOW,
+    Brackets,
+    edges_along,
+    even_grid,
+    find_window,
+    marks_of,
+    normal_weights,
+    power_times_decay,
+)
+from theorem_engine.methods.quadrature import EPS, gauss_legendre, legendre_panels
 
 Array = NDArray[np.float64]
 #: Entries of a three-way table held at once.
@@ -27,17 +38,18 @@ MAX_LEVEL = 6
 class InnerTable:
     """E over zeta of v^a exp(-v) f(x, zeta), v = exp(w) h(x, zeta), at nodes x for every w."""
 
-    def __init__(self, logs: Array, weights: Array, asked: Sequence[tuple[int, Any]], scale: float = 1.0) -> None:
-        """``logs`` and factors have the shape (x, zeta); ``weights`` are those of zeta.
-
-        ``scale`` is the smallest rate of log h: brackets are smooth in w on that scale.
-        """
-        self.scale = max(scale, 1.0)
+    def __init__(self, x: Array, logs: Array, weights: Array, asked: Sequence[tuple[int, Any]]) -> None:
+        """``logs`` and factors have the shape (x, zeta); ``weights`` are those of zeta."""
+        self.x = x
         self.logs = logs
         self.weights = weights
         self.asked = [(power, None if f is None else np.broadcast_to(f, logs.shape)) for power, f in asked]
         finite = logs[np.isfinite(logs)]
         self.lowest, self.highest = float(finite.min()), float(finite.max())
+
+    def marks(self, spacing: float) -> Array:
+        """Values of w at which tokens this far apart have v = 1."""
+        return marks_of(self.x, self.logs[:, self.logs.shape[1] // 2], spacing)
 
     def __call__(self, w: Array) -> Brackets:
         """Tables of shape (w, x)."""
@@ -75,14 +87,20 @@ class ScoreTable:
     """
 
     def __init__(
-        self, logs: Array, matrices: Sequence[Array], asked: Sequence[tuple[int, int]], scale: float = 1.0
+        self, x: Array, t: Array, logs: Array, matrices: Sequence[Array], asked: Sequence[tuple[int, int]], ratio: float
     ) -> None:
         """``logs`` at the nodes t; a matrix (t, x) of weights for each factor, the first for the constant one."""
-        self.scale = max(scale, 1.0)
+        self.x = x
+        self.t = t
+        self.ratio = abs(ratio)
         self.logs = logs
         self.matrices = list(matrices)
         self.asked = list(asked)
         self.lowest, self.highest = float(logs.min()), float(logs.max())
+
+    def marks(self, spacing: float) -> Array:
+        """Values of w at which tokens this far apart in x have v = 1; zeta blurs what is closer."""
+        return marks_of(self.t, self.logs, max(self.ratio * spacing, 1 / 3))
 
     def __call__(self, w: Array) -> Brackets:
         """Tables of shape (w, x)."""
@@ -97,6 +115,84 @@ class ScoreTable:
             if key not in known:
                 known[key] = powers[key[0]] @ self.matrices[key[1]]
         return Brackets(survival, complement, [known[key] for key in self.asked])
+
+
+class PanelTable:
+    """A steep h of x alone, beside which the first kernel is smooth: h on fine nodes, the first one on few.
+
+    The first kernel is a polynomial on each of some panels in x. The mean of v^a exp(-v) f(x) times each Lagrange
+    polynomial is a sum over the fine nodes of the panel, needed only where v passes from nothing to everything.
+    """
+
+    #: On a panel where the first kernel changes by two units of log v, its error is then 1e-15.
+    COUNT = 32
+
+    def __init__(self, x: Array, weights: Array, logs: Array, asked: Sequence[tuple[int, Any]], edges: Array) -> None:
+        """Fine nodes with their weights; ``edges`` are those of the panels, equal ones, and no rule straddles them."""
+        base, base_weights = gauss_legendre(self.COUNT)
+        self.inverse = np.linalg.inv(np.polynomial.legendre.legvander(2 * base - 1, self.COUNT - 1))
+        self.fine, self.fine_weights, self.logs = x, weights, logs
+        self.asked = list(asked)
+        count, width = edges.size - 1, edges[1] - edges[0]
+        starts = np.searchsorted(x, edges)
+        self.slices = [slice(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        self.x = (edges[:-1, None] + base * width).ravel()
+        self.local = 2 * (x - np.repeat(edges[:-1], np.diff(starts))) / width - 1
+        self.weights = np.tile(base_weights, count) * normal_weights(self.x, width)
+        self.lowest, self.highest = float(logs.min()), float(logs.max())
+        # a kernel this far below its middle adds nothing to the others while it is small
+        self.faint = float(np.interp(0.0, x, logs)) + LOW
+        self.bases: dict[int, list[Array]] = {}
+
+    def marks(self, spacing: float) -> Array:
+        """Values of w at which tokens this far apart have v = 1."""
+        return marks_of(self.fine, self.logs, spacing)
+
+    def last(self, others: int) -> float:
+        """The w beyond which that many tokens survive with probability exp(-300) at most."""
+        marks = self.marks(1 / 3)
+        logs = np.interp(self.x, self.fine, self.logs)
+        survival = np.exp(-np.exp(np.minimum(marks[:, None] + logs, FAR))) @ self.weights
+        dead = marks[others * np.log(np.maximum(survival, 1e-300)) < -300]
+        return float(dead[0]) if dead.size else -self.lowest + 6
+
+    def _basis(self, i: int) -> list[Array]:
+        """Weights times Lagrange polynomials on the fine nodes of a panel, and these times each factor."""
+        if i not in self.bases:
+            here = self.slices[i]
+            basis = np.polynomial.legendre.legvander(self.local[here], self.COUNT - 1) @ self.inverse
+            basis *= self.fine_weights[here, None]
+            factors = [basis if f is None else basis * np.asarray(f)[here, None] for _, f in self.asked]
+            self.bases[i] = [basis, basis, *factors]
+        return self.bases[i]
+
+    def __call__(self, w: Array) -> Brackets:
+        """Tables of shape (w, x), the weights of x among their factors."""
+        # the power -1 stands for 1 - exp(-v)
+        powers = [0, -1, *(power for power, _ in self.asked)]
+        tables = [np.zeros((w.size, self.x.size)) for _ in powers]
+        for i, here in enumerate(self.slices):
+            columns = slice(self.COUNT * i, self.COUNT * (i + 1))
+            logs = self.logs[here]
+            low, high = min(logs[0], logs[-1]), max(logs[0], logs[-1])
+            over, under = w + low > FAR, w + high < LOW
+            active = ~(over | under)
+            tables[1][over, columns] = self.weights[columns]
+            if under.any() and high < self.faint:
+                tables[0][under, columns] = self.weights[columns]
+            elif under.any():
+                top = np.exp(w[under] + high)[:, None]
+                for table, power, basis in zip(tables, powers, self._basis(i), strict=True):
+                    a = abs(power)
+                    table[under, columns] = top**a * (np.exp(a * (logs - high)) @ basis)
+            if active.any():
+                v = np.exp(np.minimum(w[active, None] + logs, FAR))
+                parts = {0: np.exp(-v), -1: -np.expm1(-v)}
+                for power in range(1, 1 + max(powers)):
+                    parts[power] = parts[power - 1] * v
+                for table, power, basis in zip(tables, powers, self._basis(i), strict=True):
+                    table[active, columns] = parts[power] @ basis
+        return Brackets(tables[0], tables[1], tables[2:])
 
 
 class TrivialTable:
@@ -118,66 +214,84 @@ class TrivialTable:
 Assemble = Callable[[Any, list[Any], Any], list[Any]]
 
 
+Table = InnerTable | ScoreTable | PanelTable
+
+
 def soft_integrals(
-    slope: float, x: Array, weights: Array, first_powers: Sequence[int], table: InnerTable | ScoreTable,
-    assemble: Assemble, longest: int,
-) -> list[tuple[Any, Any]]:  # fmt: skip
-    """Double integrals over u and w; bracket i is E[v^b exp(-v)(u, x) times table i (w, x)]."""
+    slope: float, weights: Array, first_powers: Sequence[int], table: Table, assemble: Assemble, lengths: Sequence[int]
+) -> list[tuple[Any, Any]]:
+    """Double integrals over u and w; bracket i is E[v^b exp(-v)(u, x) times table i (w, x)].
+
+    ``weights`` are those of x. Along u the trapezoid rule is spectral; along w the scale changes with the rate of
+    the kernel, and panels follow it.
+    """
+    x = table.x
+    few = table if isinstance(table, PanelTable) else None
 
     def brackets(u: Array, w: Array) -> list[Any]:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            v = np.exp(u[:, None] + slope * x)
-            decay = np.exp(-v)
-            powers = {b: power_times_decay(v, decay, b) * weights for b in {0, *first_powers}}
-            lost = -np.expm1(-v) @ weights
+        v = np.exp(np.minimum(u[:, None] + slope * x, FAR))
+        powers = {0: np.exp(-v) if few else np.exp(-v) * weights}
+        for b in range(1, 1 + max(first_powers)):
+            powers[b] = powers[b - 1] * v
+        lost = -np.expm1(-v) @ weights
         inner = table(w)
         complement = lost[:, None] + powers[0] @ inner.complement.T
         survival = powers[0] @ inner.survival.T
-        with np.errstate(divide="ignore"):
-            log_b = np.where(complement < 0.5, np.log1p(-np.minimum(complement, 0.75)), np.log(survival))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_b = np.where(
+                complement < 0.5, np.log1p(-np.minimum(complement, 0.75)), np.log(np.maximum(survival, 0.0))
+            )
         return assemble(log_b, [powers[b] @ g.T for b, g in zip(first_powers, inner.values, strict=True)], w)
 
-    margin = 50 + np.log(longest)
+    rate = max(slope, 1.0)
+    margin = 50 + np.log(max(lengths))
     ends_u = -slope * x[-1] - margin, -slope * x[0] + 6
-    ends_w = -table.highest - margin, -table.lowest + 6
-    # Both variables see the same x, so the integrand is a ridge in (u, w) of width one across. Summed over a
-    # fine w it is smooth in u on the scale of the slope, and only then may the step in u be that large.
-    wide_u, wide_w = max(slope, 1.0), max(table.scale / max(slope, 1.0), 1.0)
-    coarse_u, coarse_w = max(1.0, wide_u / 3), max(1.0, wide_w / 3)
-    (low_u, high_u), (low_w, high_w) = _box(brackets, ends_u, ends_w, coarse_u, coarse_w)
-    step_u, step_w = (0.25 * 2.0 ** int(np.log2(rate)) for rate in (wide_u, wide_w))
+    ends_w = -table.highest - margin, few.last(min(lengths) - 3) if few else -table.lowest + 6
+    # At a given u the integrand lives where the tokens of that u have v of order one: marks in w must be as
+    # close as a third of the spread of x that one u sees.
+    places = edges_along(table.marks(1 / (3 * rate)), *ends_w, 1.0)
+    u = even_grid(*ends_u, max(1.0, rate / 3))
+    (low_u, high_u), (low_w, high_w) = _box(brackets, u, places)
+    edges = edges_along(table.marks(1.5 / rate), low_w, high_w, 2.0)
+    step = 0.125 * 2.0 ** int(np.log2(rate))
     for _ in range(MAX_LEVEL):
-        u = np.arange(2 * np.floor(low_u / step_u / 2), 2 * np.ceil(high_u / step_u / 2) + 1) * step_u
-        w = np.arange(2 * np.floor(low_w / step_w / 2), 2 * np.ceil(high_w / step_w / 2) + 1) * step_w
-        results, rough_u, rough_w = [], False, False
-        for values in brackets(u, w):
-            area = step_u * step_w
-            scale = np.sum(np.abs(values)) * area
-            value = np.sum(values) * area
-            gap_u = abs(2 * np.sum(values[::2]) * area - value)
-            gap_w = abs(2 * np.sum(values[:, ::2]) * area - value)
-            rough_u |= bool(gap_u > SETTLED * scale)
-            rough_w |= bool(gap_w > SETTLED * scale)
-            gap = max(gap_u, gap_w)
-            results.append((value, 10 * gap * gap / (scale + 1e-300) + 8 * EPS * scale))
-        if not rough_u and not rough_w:
+        u = np.arange(2 * np.floor(low_u / step / 2), 2 * np.ceil(high_u / step / 2) + 1) * step
+        integrals = legendre_panels(partial(_summed, brackets, u, x.size), edges, watched=1 / 3)
+        results, is_rough = [], False
+        third = len(integrals) // 3
+        for (value, error), (half, _), (scale, _) in zip(
+            integrals[:third], integrals[third:-third], integrals[-third:], strict=True
+        ):
+            gap = abs(2 * half - value)
+            is_rough |= gap > SETTLED * scale
+            results.append((value * step, (error + 10 * gap * gap / (scale + 1e-300) + 8 * EPS * scale) * step))
+        if not is_rough:
             return results
-        step_u, step_w = step_u / (1 + rough_u), step_w / (1 + rough_w)
+        step /= 2
     raise NotConverged("token mean: the double Laplace integral does not settle")
 
 
+def _summed(brackets: Callable[[Array, Array], list[Any]], u: Array, depth: int, w: Array) -> list[Any]:
+    """At each w the sums over u of all integrands, then those over every second u, then those of absolute values."""
+    rows = max(16, CHUNK // max(depth, u.size))
+    parts = []
+    for start in range(0, w.size, rows):
+        found = brackets(u, w[start : start + rows])
+        sums = [[v.sum(axis=0) for v in found], [v[::2].sum(axis=0) for v in found]]
+        parts.append([*sums[0], *sums[1], *(np.abs(v).sum(axis=0) for v in found)])
+    return [np.concatenate(values) for values in zip(*parts, strict=True)]
+
+
 def _box(
-    brackets: Callable[[Array, Array], list[Any]], ends_u: tuple[float, float], ends_w: tuple[float, float],
-    step_u: float, step_w: float,
-) -> tuple[tuple[float, float], tuple[float, float]]:  # fmt: skip
+    brackets: Callable[[Array, Array], list[Any]], u: Array, w: Array
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """Where any integrand exceeds 1e-20 of its maximum, one coarse step wider."""
-    u, w = even_grid(*ends_u, step_u), even_grid(*ends_w, step_w)
     alive = np.zeros((u.size, w.size), dtype=bool)
     for values in brackets(u, w):
         size = np.where(np.isfinite(values), np.abs(values), 0.0)
         alive |= size > 1e-20 * max(size.max(), 1e-300)
     if not alive.any():
-        return ends_u, ends_w
+        return (float(u[0]), float(u[-1])), (float(w[0]), float(w[-1]))
     rows, columns = np.flatnonzero(alive.any(axis=1)), np.flatnonzero(alive.any(axis=0))
     return (
         (float(u[max(rows[0] - 1, 0)]), float(u[min(rows[-1] + 1, u.size - 1)])),
@@ -228,8 +342,6 @@ def hard_integrals(
     """
     from scipy.special import log_ndtr, ndtr
 
-    from theorem_engine.methods.quadrature import trapezoid_line
-
     x = panels.x
     density = np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
     above = ndtr(-x)
@@ -251,8 +363,14 @@ def hard_integrals(
     if isinstance(table, TrivialTable):
         return [(v[0], 8 * EPS * abs(v[0])) for v in integrand(np.zeros(1))]
     ends = -table.highest - 50 - float(np.log(longest)), -table.lowest + 6
-    low, high = find_window(integrand, even_grid(*ends, max(1.0, table.scale / 3)))
+    rows = max(16, CHUNK // x.size)
+
+    def in_chunks(w: Array) -> list[Any]:
+        parts = [integrand(w[i : i + rows]) for i in range(0, w.size, rows)]
+        return [np.concatenate(values) for values in zip(*parts, strict=True)]
+
+    low, high = find_window(in_chunks, edges_along(table.marks(1 / 3), *ends, 1.0))
     try:
-        return trapezoid_line(integrand, low, high, 0.5 * 2.0 ** int(np.log2(table.scale)))
+        return legendre_panels(in_chunks, edges_along(table.marks(1.0), low, high, 2.0))
     except NotConverged:
         raise NotConverged("token mean: the Laplace integral at the argmax does not settle") from None

@@ -14,6 +14,7 @@ from theorem_engine.domains import Distribution
 from theorem_engine.errors import NotAvailable, NotConverged, OutOfDomain
 from theorem_engine.methods.laplace import (
     REACH,
+    STEEP,
     STEP,
     Brackets,
     DenseToken,
@@ -21,16 +22,18 @@ from theorem_engine.methods.laplace import (
     LatticeToken,
     PointToken,
     Token,
+    edges_along,
     even_grid,
     find_window,
     graded_nodes,
-    landmark_grid,
     log_survival,
+    nodes_along,
     normal_weights,
+    panel_edges,
     power_of_survival,
     refuse_too_many,
 )
-from theorem_engine.methods.quadrature import trapezoid_line
+from theorem_engine.methods.quadrature import legendre_panels, trapezoid_line
 from theorem_engine.operators.token_layout import Layout, make_layout
 from theorem_engine.operators.token_mean import Hardmax
 from theorem_engine.trace import note
@@ -123,23 +126,28 @@ class _Single:
         tilt = max(gap, min(self.powers * slope, math.sqrt(2 * math.log(max(longest, 1)))))
         sides = [side.token(values, min(REACH + gap, 38.0), min(REACH + tilt, 38.0)) for side in self.sides]
         integrand = self._integrand(sides, lengths, extra)
-        smooth = min((side.slope(values) for side in self.sides if side.has_normal), default=0.0)
-        scan = max(1.0, smooth / 3)
         low = -max(s.highest for s in sides) - 50 - math.log(longest)
         high = -min(s.lowest for s in sides) + 6
-        on_lattice = any(isinstance(s, LatticeToken) for s in sides)
-        grid = even_grid(low, high, scan) if on_lattice else landmark_grid(sides, low, high)
-        if isinstance(sides[-1], PointToken):
-            # a token at a fixed score is not smoothed: its nodes in u are as dense as for a flat kernel
-            refuse_too_many((high - low) / H * sides[-1].logs.size, 40_000_000)
-        low, high = find_window(integrand, grid)
-        # brackets are Gaussian averages, smooth on the scale of the slope; halving finds what is needed
-        start = 2 * H * 2 ** max(0, int(math.log2(max(smooth, 0.5))))
         try:
-            integrals = trapezoid_line(integrand, low, high, start)
+            if all(isinstance(s, DenseToken) for s in sides):
+                integrals = _on_panels(integrand, sides, low, high)
+            else:
+                integrals = self._on_lattice(integrand, sides, low, high, values)
         except NotConverged:
             raise NotConverged("token mean: the Laplace integral does not settle") from None
         return combine(self.layout, coefficients, integrals)
+
+    def _on_lattice(
+        self, integrand: Callable[[Any], list[Any]], sides: list[Token], low: float, high: float,
+        values: tuple[Any, ...],
+    ) -> list[tuple[Any, Any]]:  # fmt: skip
+        """The trapezoid rule; brackets are Gaussian averages, smooth on the scale of the slope."""
+        if isinstance(sides[-1], PointToken):
+            # a token at a fixed score is not smoothed: its nodes in u are as dense as for a flat kernel
+            refuse_too_many((high - low) / H * sides[-1].logs.size, 40_000_000)
+        smooth = min((side.slope(values) for side in self.sides if side.has_normal), default=0.0)
+        window = find_window(integrand, even_grid(low, high, max(1.0, smooth / 3)))
+        return trapezoid_line(integrand, *window, 2 * H * 2 ** max(0, int(math.log2(max(smooth, 0.5)))))
 
     def _integrand(
         self, sides: list[Token], lengths: list[tuple[int, float]], extra: Any
@@ -166,6 +174,15 @@ class _Single:
             return results
 
         return integrand
+
+
+def _on_panels(
+    integrand: Callable[[Any], list[Any]], sides: list[Any], low: float, high: float
+) -> list[tuple[Any, Any]]:
+    """Panels that follow the kernels: where these are flat the integrand changes within one unit of u."""
+    close, apart = (np.unique(np.concatenate([s.marks(spacing) for s in sides])) for spacing in (1 / 3, 1.0))
+    low, high = find_window(integrand, edges_along(close, low, high, 0.5))
+    return legendre_panels(integrand, edges_along(apart, low, high, 2.0))
 
 
 def sum_of_powers(log_b: Any, lengths: list[tuple[int, float]], hidden: int, count: int) -> Any:
@@ -229,16 +246,18 @@ class _Side:
                 left, right = (left, right) if slope > 0 else (right, left)
                 asked = [(p, 0 if c is None else c + 1) for p, c in zip(self.powers, self.columns, strict=True)]
                 return LatticeToken(slope, centre, -left, right, lambda x: self._factors(x, values), asked)
+        slope = self.slope(values)
         if self.breaks is not None:
-            step, x, weights = 1.0, *graded_nodes(-left, right, [float(b) for b in self.breaks(*values)])
+            x, weights = graded_nodes(-left, right, [float(b) for b in self.breaks(*values)])
+        elif slope > STEEP:
+            x, weights = nodes_along(lambda x: self.kernel(x, *values)[0], panel_edges(-left, right, 0.5), 800_000)
         else:
-            step = min(0.5, STEP / max(self.slope(values), 1e-300))
-            refuse_too_many((left + right) / step, 400_000)
+            step = min(0.5, STEP / max(slope, 1e-300))
             x = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1, dtype=np.float64) * step
             weights = normal_weights(x, step)
         logs = np.broadcast_to(np.asarray(self.kernel(x, *values)[0], dtype=float), x.shape)
         check_kernel(logs, self.breaks is not None)
-        return DenseToken(weights, logs, self._asked(self._factors(x, values)), step, not self.is_hidden)
+        return DenseToken(x, weights, logs, self._asked(self._factors(x, values)), not self.is_hidden)
 
     def _factors(self, x: Any, values: tuple[Any, ...]) -> list[Any]:
         return list(self.inserted(x, *values)) if self.inserted is not None else []

@@ -11,10 +11,21 @@ import sympy
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
 from theorem_engine.errors import NotAvailable
-from theorem_engine.methods.laplace import REACH, STEP, graded_nodes, normal_weights, refuse_too_many
+from theorem_engine.methods.laplace import (
+    REACH,
+    STEEP,
+    STEP,
+    graded_nodes,
+    nodes_along,
+    normal_weights,
+    panel_edges,
+    refuse_too_many,
+)
 from theorem_engine.methods.laplace_pair import (
+    Assemble,
     InnerTable,
     Panels,
+    PanelTable,
     ScoreTable,
     TrivialTable,
     hard_integrals,
@@ -79,7 +90,8 @@ class _Pair:
         values = tuple(np.float64(v) if isinstance(v, (int, float, np.floating)) else v for v in values)
         extra, *coefficients = self.outer(*values)
         lengths = lengths_of(self.length(*values)[0])
-        longest = max(n for n, _ in lengths)
+        sizes = [n for n, _ in lengths]
+        longest = max(sizes)
         rate, rate_zeta = self._rates(values)
         marks = [float(b) for b in self.breaks(*values)] if self.breaks is not None else []
 
@@ -104,22 +116,45 @@ class _Pair:
             integrals = hard_integrals(panels, table, winners, assemble, longest)
         else:
             slope = float(self.slope(*values)[0])
-            fastest = max(abs(slope), rate)
-            # nodes in x times nodes in w
-            refuse_too_many((20 * fastest / STEP + 40) * (20 * rate / STEP + 200), 100_000_000)
-            if marks:
-                x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 3 / max(fastest, 1e-300)))
-            else:
-                step = min(0.5, STEP / max(fastest, 1e-300))
-                x = np.arange(-math.ceil(REACH / step), math.ceil(reach / step) + 1, dtype=np.float64) * step
-                weights = normal_weights(x, step)
             if slope < 0:
                 raise NotAvailable("the exponential kernel of two must increase")
-            table = self._table(x, values, rate_zeta, bool(marks))
-            if isinstance(table, TrivialTable):
+            if self.second is None:
                 raise NotAvailable("a single exponential weight is lowered without a pair")
-            integrals = soft_integrals(slope, x, weights, self.first_powers, table, assemble, longest)
+            fastest = max(slope, rate)
+            step = min(0.5, STEP / max(fastest, 1e-300))
+            if marks:
+                x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 3 / max(fastest, 1e-300)))
+            elif rate > max(STEEP, 8 * slope) and not self.has_zeta:
+                return combine(self.layout, coefficients, self._steep(values, slope, reach, assemble, sizes))
+            else:
+                refuse_too_many((REACH + reach) / step, 400_000)
+                x = np.arange(-math.ceil(REACH / step), math.ceil(reach / step) + 1, dtype=np.float64) * step
+                weights = normal_weights(x, step)
+            table = self._table(x, values, rate_zeta, bool(marks))
+            assert not isinstance(table, TrivialTable)
+            integrals = soft_integrals(slope, weights, self.first_powers, table, assemble, sizes)
         return combine(self.layout, coefficients, integrals)
+
+    def _steep(
+        self, values: tuple[Any, ...], slope: float, reach: float, assemble: Assemble, sizes: list[int]
+    ) -> list[tuple[Any, Any]]:
+        """A second kernel many times steeper than the first: panels for the first, nodes that follow the second."""
+
+        def log_second(x: Any) -> Any:
+            assert self.second is not None
+            return np.asarray(self.second(x, 0.0, *values)[0], dtype=float)
+
+        edges = panel_edges(-REACH, reach, min(0.5, 1 / max(slope, 1.0)))
+        if edges.size % 2 == 0:
+            edges = np.linspace(-REACH, reach, edges.size + 1)
+        x, weights = nodes_along(log_second, edges, 1_600_000)
+        logs = log_second(x)
+        check_kernel(logs, False)
+        factors = self.inserted(x, 0.0, *values) if self.inserted is not None else []
+        listed = [None if c is None else np.broadcast_to(factors[c], x.shape) for c in self.columns]
+        asked = list(zip(self.second_powers, listed, strict=True))
+        table = PanelTable(x, weights, logs, asked, edges[::2])
+        return soft_integrals(slope, table.weights, self.first_powers, table, assemble, sizes)
 
     def _rates(self, values: tuple[Any, ...]) -> tuple[float, float]:
         """Largest rates of the second kernel's logarithm in x and in zeta."""
@@ -155,13 +190,7 @@ class _Pair:
         with np.errstate(divide="ignore"):
             logs = np.broadcast_to(np.asarray(self.second(x[:, None], zeta, *values)[0], dtype=float), shape)
         check_kernel(logs.T, may_vanish)
-        middle = np.abs(x) <= 3
-        scale = (
-            float(np.min(np.abs(np.diff(logs[middle], axis=0)) / np.diff(x[middle])[:, None]))
-            if not may_vanish
-            else 1.0
-        )
-        return InnerTable(logs, weights, list(zip(self.second_powers, listed, strict=True)), scale)
+        return InnerTable(x, logs, weights, list(zip(self.second_powers, listed, strict=True)))
 
     def _score_table(self, x: Any, values: tuple[Any, ...], ratio: float, step: float) -> ScoreTable:
         """Nodes of the score t = zeta + ratio x in place of nodes of zeta at every x."""
@@ -176,9 +205,7 @@ class _Pair:
         factors = self.inserted(x, zeta, *values) if self.inserted is not None else []
         matrices = [weights, *(weights * f for f in factors)]
         asked = [(p, 0 if c is None else c + 1) for p, c in zip(self.second_powers, self.columns, strict=True)]
-        middle = np.abs(t) <= 3
-        scale = float(np.min(np.abs(np.diff(logs[middle])))) / step * abs(ratio)
-        return ScoreTable(logs, matrices, asked, scale)
+        return ScoreTable(x, t, logs, matrices, asked, ratio)
 
 
 def _edges(left: float, right: float, marks: list[float], panel: float) -> Any:

@@ -48,6 +48,7 @@ _AUTHOR = {
     "theorem_engine.letters": ("ABSENT", "notation"),
     "theorem_engine.domains": (
         "NONNEGATIVE", "POSITIVE", "REAL", "Choice", "ComplexPlane", "Expression", "Integers", "Interval", "Lengths",
+        "OrWord",
     ),
     "theorem_engine.declaration": (
         "EXACT", "Doubt", "Holds", "OneOf", "OnlyWith", "Output", "PositiveSemidefinite", "Source", "Warn", "corollary",
@@ -57,7 +58,8 @@ _AUTHOR = {
     "theorem_engine.statement": ("Label", "Partial", "Total", "Unknown"),
     "theorem_engine.operators": (
         "BatchSum", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean", "MarchenkoPastur",
-        "Minimum", "RandomRecurrence", "TokenSum", "Recurrence", "Root", "SpectralMean", "TokenMean", "Tokens",
+        "LocalMinimum", "Minimum", "RandomRecurrence", "TokenSum",
+        "Recurrence", "Root", "SpectralMean", "TokenMean", "Tokens",
         "Trajectory",
     ),
     "theorem_engine.operators.channel": (

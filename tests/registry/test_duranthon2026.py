@@ -169,6 +169,26 @@ def test_a_minimum_can_lie_far_out():
     assert found["attained"] is True
 
 
+def test_far_minima_are_found_below_the_limit_of_steep_slopes():
+    """As m grows softplus becomes its positive part; the minimum is 1e-9 below that limit at m = 476."""
+    found = predict("minimal-risk", task="max", nu=5, L=100, activation="softplus")
+    limit = risk("minimal-risk", task="max", nu=5, L=100, activation="relu")
+    assert 450 < found["m_kk"] < 500
+    assert 0 < limit - found["risk"] < 2e-9
+
+
+def test_steep_kernels_take_another_way_to_the_same_mean():
+    """Nodes that follow the kernel and panels for the posterior, against one even grid for both."""
+    from theorem_engine.backends.float64 import token_pair
+
+    point = {"task": "max", "nu": 2, "L": 30, "activation": "softplus", "m_kk": 40, "m_vv": 1}
+    steep = predict("manifold-risk", **point)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(token_pair, "STEEP", math.inf)
+        even = predict("manifold-risk", **point)
+    assert [steep[k] for k in ("risk", "S", "Q")] == pytest.approx([even[k] for k in ("risk", "S", "Q")], rel=1e-13)
+
+
 def test_an_infimum_that_is_a_limit_is_not_attained():
     softmax = predict("minimal-risk", task="max", nu="inf", L=4, activation="softmax")
     assert (softmax["risk"], softmax["attained"], softmax["m_kk"]) == (0, False, math.inf)
@@ -332,8 +352,17 @@ def test_the_mismatched_minimum_of_ten_tokens():
     assert min(found["eigenvalues"]) > 0
 
 
-def test_the_mismatched_minimum_is_lost_in_short_sequences():
-    assert predict("mismatched-minimum", "exists", task="spiked", nu=5, L=2, activation="softmax") is False
+@pytest.mark.parametrize(("nu", "L", "exists"), [(1, 7, True), (1, 6, False), (5, 3, True), (5, 2, False)])
+def test_the_mismatched_minimum_is_lost_in_short_sequences(nu, L, exists):
+    assert predict("mismatched-minimum", "exists", task="spiked", nu=nu, L=L, activation="softmax") is exists
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize(("nu", "known"), [(1, None), (2, 0.916023823), (5, 0.866121943)])
+def test_the_mismatched_minimum_of_the_max_task(nu, known):
+    found = predict("mismatched-minimum", task="max", nu=nu, L=10, activation="softmax")
+    assert found["exists"] is (known is not None)
+    assert known is None or found["risk"] == pytest.approx(known, abs=1e-9)
 
 
 # Activations of users
@@ -393,6 +422,15 @@ def test_unknown_or_unclear_activations_are_refused():
 def test_a_kernel_that_turns_negative_is_refused():
     with pytest.raises(OutOfDomain, match="not positive"):
         risk("manifold-risk", task="spiked", nu=1, L=3, activation=te.Normalised(sympy.Symbol("t") + 3), m_kk=2, m_vv=1)
+
+
+def test_a_kernel_that_falls_is_refused():
+    t = sympy.Symbol("t")
+    with pytest.raises(OutOfDomain, match="does not increase"):
+        te.Normalised(sympy.exp(-t))
+    for task in TASKS:
+        with pytest.raises(OutOfDomain, match="not monotone"):
+            risk("manifold-risk", task=task, nu=1, L=3, activation=te.Normalised(2 + sympy.sin(t)), m_kk=2, m_vv=1)
 
 
 def test_overlaps_that_no_vectors_have_are_refused():

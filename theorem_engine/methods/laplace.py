@@ -297,15 +297,20 @@ def panel_edges(left: float, right: float, widest: float) -> Array:
     return np.linspace(left, right, int(np.ceil((right - left) / widest)) + 1)
 
 
-def nodes_along(kernel: Callable[[Array], Array], edges: Array, most: int) -> tuple[Array, Array]:
+def nodes_along(
+    kernel: Callable[[Array], Array], edges: Array, most: int, floor: float = -np.inf
+) -> tuple[Array, Array]:
     """Gauss-Legendre nodes with normal weights, panels halved until log h changes by one at most over each.
+
+    Where log h is below ``floor`` nobody looks, and panels stay as they are.
 
     For steep kernels that flatten somewhere: an even grid would be as fine everywhere as it must be where they rise.
     """
     base, base_weights = gauss_legendre(16)
     while True:
         refuse_too_many(16 * edges.size, most)
-        steep = np.abs(np.diff(kernel(edges))) > 1
+        logs = kernel(edges)
+        steep = (np.abs(np.diff(logs)) > 1) & (np.maximum(logs[:-1], logs[1:]) > floor)
         if not steep.any():
             break
         edges = np.sort(np.concatenate([edges, (edges[:-1][steep] + edges[1:][steep]) / 2]))

@@ -117,6 +117,14 @@ class ScoreTable:
         return Brackets(survival, complement, [known[key] for key in self.asked])
 
 
+def last_place(logs: Array, weights: Array, others: int) -> float:
+    """The w beyond which that many tokens survive with probability exp(-300) at most, from rough nodes."""
+    marks = np.unique(-logs)
+    survival = np.exp(-np.exp(np.minimum(marks[:, None] + logs, FAR))) @ weights
+    dead = marks[others * np.log(np.maximum(survival, 1e-300)) < -300]
+    return float(dead[0]) if dead.size else float(marks[-1]) + 6
+
+
 class PanelTable:
     """A steep h of x alone, beside which the first kernel is smooth: h on fine nodes, the first one on few.
 
@@ -127,8 +135,14 @@ class PanelTable:
     #: On a panel where the first kernel changes by two units of log v, its error is then 1e-15.
     COUNT = 32
 
-    def __init__(self, x: Array, weights: Array, logs: Array, asked: Sequence[tuple[int, Any]], edges: Array) -> None:
-        """Fine nodes with their weights; ``edges`` are those of the panels, equal ones, and no rule straddles them."""
+    def __init__(
+        self, x: Array, weights: Array, logs: Array, asked: Sequence[tuple[int, Any]], edges: Array, last: float
+    ) -> None:
+        """Fine nodes with their weights; ``edges`` are those of the panels, equal ones, and no rule straddles them.
+
+        No w beyond ``last`` is of interest.
+        """
+        self.last = last
         base, base_weights = gauss_legendre(self.COUNT)
         self.inverse = np.linalg.inv(np.polynomial.legendre.legvander(2 * base - 1, self.COUNT - 1))
         self.fine, self.fine_weights, self.logs = x, weights, logs
@@ -147,14 +161,6 @@ class PanelTable:
     def marks(self, spacing: float) -> Array:
         """Values of w at which tokens this far apart have v = 1."""
         return marks_of(self.fine, self.logs, spacing)
-
-    def last(self, others: int) -> float:
-        """The w beyond which that many tokens survive with probability exp(-300) at most."""
-        marks = self.marks(1 / 3)
-        logs = np.interp(self.x, self.fine, self.logs)
-        survival = np.exp(-np.exp(np.minimum(marks[:, None] + logs, FAR))) @ self.weights
-        dead = marks[others * np.log(np.maximum(survival, 1e-300)) < -300]
-        return float(dead[0]) if dead.size else -self.lowest + 6
 
     def _basis(self, i: int) -> list[Array]:
         """Weights times Lagrange polynomials on the fine nodes of a panel, and these times each factor."""
@@ -246,7 +252,7 @@ def soft_integrals(
     rate = max(slope, 1.0)
     margin = 50 + np.log(max(lengths))
     ends_u = -slope * x[-1] - margin, -slope * x[0] + 6
-    ends_w = -table.highest - margin, few.last(min(lengths) - 3) if few else -table.lowest + 6
+    ends_w = -table.highest - margin, few.last if few else -table.lowest + 6
     # At a given u the integrand lives where the tokens of that u have v of order one: marks in w must be as
     # close as a third of the spread of x that one u sees.
     places = edges_along(table.marks(1 / (3 * rate)), *ends_w, 1.0)

@@ -138,3 +138,37 @@ def find_valley(slope: Callable[[float], float], low: float, high: float, count:
         return float(brentq(slope, points[left], points[right], xtol=1e-300, rtol=1e-8, maxiter=500))
     ends = math.log(points[left]), math.log(points[right])
     return math.exp(brentq(lambda t: slope(math.exp(t)), *ends, xtol=1e-8, rtol=8.9e-16, maxiter=500))
+
+
+def descend(
+    height: Callable[[Any], float], slope: Callable[[Any], Any], start: Any, tolerance: float,
+    inside: Callable[[Any], bool],
+) -> tuple[Any, float]:  # fmt: skip
+    """The local minimum downhill of a start, and the largest slope left: Newton's steps, short and always down.
+
+    The curvature comes from differences of the slopes; directions in which the surface bends down count as steep
+    ones, so that a saddle is left. Short steps keep to the basin of the start; a step that leaves it is the last.
+    """
+    place, gradient = np.array(start, dtype=float), slope(start)
+    level = height(place)
+    for _ in range(200):
+        steepest = float(np.max(np.abs(gradient)))
+        if steepest <= tolerance or not inside(place):
+            return place, steepest
+        step = 1e-5
+        columns = [(slope(place + step * unit) - gradient) / step for unit in np.eye(place.size)]
+        curvature = np.array(columns)
+        strengths, axes = np.linalg.eigh((curvature + curvature.T) / 2)
+        move = -axes @ ((axes.T @ gradient) / np.maximum(np.abs(strengths), 1e-3))
+        move *= min(1.0, 0.25 / float(np.linalg.norm(move)))
+        for _ in range(30):
+            trial = place + move
+            new = height(trial)
+            if new <= level + 1e-4 * float(gradient @ move) or (new <= level + 4e-16 * abs(level)):
+                break
+            move /= 2
+        else:
+            # nothing lower within rounding
+            return place, steepest
+        place, level, gradient = trial, new, slope(trial)
+    raise NotConverged(f"minimum: descent did not end; the slope is still {steepest:.1e}")

@@ -3,8 +3,9 @@
 from theorem_engine.operators.base import Component, Operator, is_operator
 from theorem_engine.operators.dynamics import Flow, Recurrence, Trajectory
 from theorem_engine.operators.gaussian_mean import GaussianMean
-from theorem_engine.operators.optimum import Minimum, Root
-from theorem_engine.operators.spectral_mean import MarchenkoPastur, SpectralMean
+from theorem_engine.operators.optimum import LocalMinimum, Minimum, Root
+from theorem_engine.operators.spectral_law import MarchenkoPastur
+from theorem_engine.operators.spectral_mean import SpectralMean
 from theorem_engine.operators.spectrum import Eigenvalues
 from theorem_engine.operators.stochastic import BatchSum, RandomRecurrence, TokenSum
 from theorem_engine.operators.token_mean import Hardmax, LengthMean, TokenMean, Tokens
@@ -17,6 +18,7 @@ __all__ = [
     "GaussianMean",
     "Hardmax",
     "LengthMean",
+    "LocalMinimum",
     "MarchenkoPastur",
     "Minimum",
     "Operator",

@@ -93,6 +93,50 @@ class Minimum(Operator):
         return rf"\min_{{{names}}} {printer._print(self.body)}"
 
 
+class LocalMinimum(Minimum):
+    """The local minimum reached from a start by descent, followed from known parameters to those asked for.
+
+    ``start`` maps each letter to its value at the minimum for the parameters in ``known``; from there the parameters
+    move to their values in small steps, and the minimum is tracked. Where it ceases to exist the descent leads
+    elsewhere; it is given up where ``basin`` is no longer positive, and whoever asks must look where that is.
+    """
+
+    lowering = "local_minimum"
+
+    def __new__(cls, body: Any, start: Any, known: Any, basin: Any = 1) -> Any:
+        """Bind the letters."""
+        letters = tuple(start)
+        twins, (body, basin) = hygienic(letters, sympy.sympify(body, strict=True), sympy.sympify(basin, strict=True))
+        places = sympy.Tuple(*(sympy.sympify(start[letter]) for letter in letters))
+        pairs = sympy.Tuple(*(sympy.Tuple(*pair) for pair in known.items()))
+        return sympy.Expr.__new__(cls, body, sympy.Tuple(*twins), places, pairs, basin)
+
+    @property
+    def func(self) -> Any:
+        """Rebuild from ``args``."""
+        return lambda *args: sympy.Expr.__new__(LocalMinimum, *args)
+
+    @property
+    def slopes(self) -> bool:
+        """The descent needs them."""
+        return True
+
+    @property
+    def start(self) -> tuple[float, ...]:
+        """Where the letters are at the known parameters."""
+        return tuple(float(x) for x in self.args[2])
+
+    @property
+    def basin(self) -> Any:
+        """Positive where the descent may go."""
+        return self.args[4]
+
+    @property
+    def known(self) -> tuple[tuple[Any, float], ...]:
+        """Parameters and the values at which the start is the minimum."""
+        return tuple((pair[0], float(pair[1])) for pair in self.args[3])
+
+
 class Root(Operator):
     """The root of an expression in one letter within a range; infinite where the sign never changes.
 

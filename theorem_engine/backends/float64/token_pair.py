@@ -12,6 +12,7 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
 from theorem_engine.errors import NotAvailable
 from theorem_engine.methods.laplace import (
+    LOW,
     REACH,
     STEEP,
     STEP,
@@ -29,6 +30,7 @@ from theorem_engine.methods.laplace_pair import (
     ScoreTable,
     TrivialTable,
     hard_integrals,
+    last_place,
     soft_integrals,
 )
 from theorem_engine.operators.token_layout import make_layout
@@ -147,13 +149,18 @@ class _Pair:
         edges = panel_edges(-REACH, reach, min(0.5, 1 / max(slope, 1.0)))
         if edges.size % 2 == 0:
             edges = np.linspace(-REACH, reach, edges.size + 1)
-        x, weights = nodes_along(log_second, edges, 1_600_000)
+        rough = np.linspace(-REACH, reach, 241)
+        heights = log_second(rough)
+        last = last_place(heights, normal_weights(rough, rough[1] - rough[0]), min(sizes) - 3)
+        # tokens so low are small at every w of interest, and add nothing to the others
+        floor = min(-last, float(log_second(np.zeros(1))[0])) + LOW
+        x, weights = nodes_along(log_second, edges, 1_600_000, floor)
         logs = log_second(x)
         check_kernel(logs, False)
         factors = self.inserted(x, 0.0, *values) if self.inserted is not None else []
         listed = [None if c is None else np.broadcast_to(factors[c], x.shape) for c in self.columns]
         asked = list(zip(self.second_powers, listed, strict=True))
-        table = PanelTable(x, weights, logs, asked, edges[::2])
+        table = PanelTable(x, weights, logs, asked, edges[::2], last)
         return soft_integrals(slope, table.weights, self.first_powers, table, assemble, sizes)
 
     def _rates(self, values: tuple[Any, ...]) -> tuple[float, float]:

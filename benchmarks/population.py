@@ -1,0 +1,38 @@
+"""Population risks: cost against the length of sequences, tiny risks, minima."""
+
+import math
+
+import theorem_engine as te
+from benchmarks.timing import best, line
+
+BAYES, MINIMAL = "duranthon2026.bayes-risk", "duranthon2026.minimal-risk"
+
+
+def warm(name, **point):
+    """Seconds of a prediction that has been made before."""
+    te.predict(name, **point)
+    return best(lambda: te.predict(name, **point))
+
+
+def report():
+    """Milliseconds, and how they grow with the length."""
+    lengths = [10**k for k in range(1, 13)]
+    times = {n: warm(BAYES, task="spiked", nu=5, L=n) for n in lengths}
+    line("spiked Bayes risk, nu=5, L=10, milliseconds", f"{1e3 * times[10]:.2f}", "wanted: at most 5")
+    line("the same at L=10^6 over L=10", f"{times[10**6] / times[10]:.2f}", "wanted: below 1.5")
+    line("exponent of the cost in L, 10 to 10^12", f"{slope(times):.3f}", "wanted: below 0.1")
+    line("spiked, nu=400, L=2, ms", f"{1e3 * warm(BAYES, task='spiked', nu=400, L=2):.2f}", "wanted: at most 50")
+    line("max, nu=100, L=10, ms", f"{1e3 * warm(BAYES, task='max', nu=100, L=10):.2f}", "wanted: at most 50")
+    cross = {"task": "max", "nu": 5, "L": 10, "activation": "softmax", "m_kk": 3, "m_vv": 1}
+    line("max cross term, nu=5, ms", f"{1e3 * warm('duranthon2026.manifold-risk', **cross):.1f}", "wanted: at most 100")
+    for task, activation, n in (("spiked", "erf", 10), ("spiked", "softplus", 100), ("max", "erf", 10),
+                                ("max", "softplus", 10), ("max", "softplus", 10**6)):  # fmt: skip
+        taken = warm(MINIMAL, task=task, nu=5, L=n, activation=activation)
+        line(f"minimal risk, {task}, {activation}, nu=5, L={n}, seconds", f"{taken:.2f}", "wanted: at most 2")
+
+
+def slope(times):
+    """Least-squares slope of log time against log length."""
+    x, y = [math.log(n) for n in times], [math.log(t) for t in times.values()]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)

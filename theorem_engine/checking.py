@@ -35,6 +35,8 @@ FALSE_ALARM = 1e-3
 SKEWED, DOMINATED = 0.1, 0.05
 #: Samples, at each size, below which nothing is concluded.
 FEWEST = 8
+#: A prediction that is a mean over random numbers may be off by so many of its standard errors, known from four sets.
+PREDICTED = 4.0
 #: What runs of one computation differ by is taken as its error, this many times.
 RUNS_APART = 30.0
 #: An output predicted to be exactly zero is confirmed by zero up to this.
@@ -179,7 +181,7 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
         read = read_point(entry, point)
     notes = tuple(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, ValidityWarning)))
     named = named_point(entry, read)
-    evidence, predicted = Evidence(), {}
+    evidence, predicted, errors, is_doubtful = Evidence(), {}, {}, False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
 
@@ -188,18 +190,31 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
 
         try:
             with time_limit(effort.seconds):
-                predicted = flat_outputs(predict(entry.id, **point).outputs)
+                prediction = predict(entry.id, **point)
+                predicted = flat_outputs(prediction.outputs)
+                errors = _statistical_errors(entry, read)
         except (TheoremEngineError, TimeoutError) as error:
             evidence.problems.append(f"the theorem gives no number here: {error}")
         else:
             planned = replace(effort, threshold=_normal_threshold(false_alarm / max(1, min(4, len(predicted)))))
             evidence = gather(entry, named, predicted, planned, redraw)
-    rows = judge(evidence.rows, predicted, false_alarm)
-    verdict, reason = overall(rows, evidence.problems, is_warned=bool(notes))
+            is_doubtful = prediction.error_kind == "approximate"
+    found = [replace(row, systematic=row.systematic + PREDICTED * errors.get(row.output, 0.0)) for row in evidence.rows]
+    rows = judge(found, predicted, false_alarm)
+    verdict, reason = overall(rows, evidence.problems, is_warned=bool(notes) or is_doubtful)
     return Verdict(
         entry.id, verdict, reason, rows, named, effort.seed, sum(r.samples for r in rows),
         time.perf_counter() - begin, false_alarm, effort.tokens, (*notes, *evidence.problems),
     )  # fmt: skip
+
+
+def _statistical_errors(entry: Entry, point: Point) -> dict[str, float]:
+    """Standard errors of the outputs of a prediction that is a mean over random numbers; none for others."""
+    from theorem_engine.rounding import float64_errors
+
+    if entry.error_kind != "statistical":
+        return {}
+    return {symbol.name: error for symbol, error in float64_errors(entry, point).items()}
 
 
 def _random_predictions(entry: Entry, point: Point, letter: str, values: Any) -> dict[str, Any]:
@@ -233,16 +248,17 @@ def overall(rows: Sequence[Comparison], problems: Sequence[str], is_warned: bool
     if against:
         worst = max(against, key=lambda row: abs(row.z or 0.0))
         if is_warned:
-            return CANNOT_TELL, f"{worst.output} is off, where the entry itself warns that sizes are too small"
+            return CANNOT_TELL, f"{worst.output} is off, where the entry itself warns that it is not exact"
         return DISAGREES, f"{worst.output}: {worst.reason}"
     if not rows:
         return CANNOT_TELL, "; ".join(problems) or "no simulator covers an output of this entry"
-    agreed = [row for row in rows if row.verdict == AGREES]
-    open_rows = [row for row in rows if row.verdict == CANNOT_TELL]
-    if 2 * len(agreed) < len(rows) or not agreed:
+    # several simulators may cover one output: one that sees enough is enough
+    agreed = {row.output for row in rows if row.verdict == AGREES}
+    open_rows = [row for row in rows if row.output not in agreed]
+    left = list(dict.fromkeys(row.output for row in open_rows))
+    if len(agreed) < len(left) or not agreed:
         return CANNOT_TELL, "; ".join(dict.fromkeys(f"{row.output}: {row.reason}" for row in open_rows[:3]))
-    left = f"not resolved: {', '.join(row.output for row in open_rows)}" if open_rows else ""
-    return AGREES, left
+    return AGREES, f"not resolved: {', '.join(left)}" if left else ""
 
 
 def _normal_threshold(probability: float) -> float:

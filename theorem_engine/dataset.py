@@ -34,6 +34,9 @@ def variables(
     count = math.prod(shape)
     found: dict[str, Any] = {}
     for name, meaning in rows.entry.outputs.items():
+        if name in axes:
+            # an output that tells the value of a letter; where the letter is swept it is a coordinate already
+            continue
         cells = [rows.outputs.get(i, {}).get(name) for i in range(count)]
         if meaning.optional and all(c is None for c in cells):
             continue

@@ -91,6 +91,25 @@ class Interval(Domain):
 
 
 @dataclass(frozen=True)
+class OrWord(Interval):
+    """A real interval, or a word that asks for another statement, in which the letter is not a number.
+
+    >>> OrWord(0, math.inf, word="tuned").describe()
+    "[0, oo), or 'tuned'"
+    """
+
+    word: str = ""
+
+    def read(self, given: Any) -> Any:
+        """A real number of the interval, or the word itself."""
+        return given if isinstance(given, str) and given == self.word else super().read(given)
+
+    def describe(self) -> str:
+        """The interval and the word."""
+        return f"{super().describe()}, or {self.word!r}"
+
+
+@dataclass(frozen=True)
 class Integers(Domain):
     """Whole numbers from ``low`` to ``high``."""
 

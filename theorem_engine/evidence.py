@@ -7,9 +7,12 @@ A simulator may state facts about itself as attributes; a plain sampler states n
   ``accuracy`` bounds the absolute error of all others.
 - ``scale``: natural size of its outputs, one for products of unit vectors; a percent of it is a relevant deviation.
 - ``systematic``: relative bound on what its samples are off by in the mean.
-- ``order``: power of the size in the leading finite-size correction, where the entry's own words leave it open.
+- ``order``: power of the size in the leading finite-size correction, where the entry's own words leave it open; a
+  function of the point where it depends on that.
 - ``exact``: it simulates a limit itself, and has no size to grow.
 - ``own_size``: its size is the ``size`` of a point, whatever whole-number letters the entry has.
+- ``takes``: outputs of the prediction that it is told, as values of the point; what it returns must be equal to
+  others, or to the same ones by an identity.
 - ``random_letter``: the prediction is a random path itself, drawn by this letter; the two laws are compared.
 - ``token_laws``: the laws it can draw tokens from, as ``point["tokens"]``.
 """
@@ -142,10 +145,10 @@ def flat_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: leaf for output, value in outputs.items() for name, leaf in flatten(output, value)}
 
 
-def stated_orders(entry: Entry, function: Any) -> tuple[float, ...]:
+def stated_orders(entry: Entry, function: Any, point: Mapping[str, Any] | None = None) -> tuple[float, ...]:
     """Powers of the size that the finite-size correction may have: the simulator's word, else the entry's."""
     if hasattr(function, "order"):
-        return (float(function.order),)
+        return (float(function.order(point or {}) if callable(function.order) else function.order),)
     text = entry.regime.correction
     found = [0.5] if re.search(r"1/sqrt", text) else []
     if re.search(r"1/[A-Za-z]\b", text):

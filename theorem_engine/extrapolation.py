@@ -43,7 +43,7 @@ def extrapolated_row(
         output, simulator, value, error, last.spread, systematic=apart + last.systematic,
         skewness=max((row.skewness for row in rows), key=abs), dominance=max(row.dominance for row in rows),
         samples=sum(row.samples for row in rows), degrees=min(row.degrees for row in rows), treatment=treatment,
-        raw=last.estimate,
+        raw=last.estimate, scale=last.scale,
     )  # fmt: skip
 
 

@@ -37,9 +37,13 @@ class Point:
     options: tuple[tuple[str, Any], ...]
 
 
-def read_point(entry: Entry, given: Mapping[str, Any]) -> Point:
-    """Read and check every parameter, then the requirements that join them."""
+def read_point(entry: Entry, given: Mapping[str, Any], read: Callable[..., Any] | None = None) -> Point:
+    """Read and check every parameter, then the requirements that join them.
+
+    ``read`` takes the place of ``read_letter``, for callers that meet the same values again and again.
+    """
     check_names(entry, given)
+    read = read or read_letter
     values: dict[Letter, Any] = {}
     options: dict[str, Any] = {}
     for letter in entry.given:
@@ -47,9 +51,12 @@ def read_point(entry: Entry, given: Mapping[str, Any]) -> Point:
         if raw is ABSENT:
             options[letter.name] = ABSENT
         elif letter.domain.is_option:
-            options[letter.name] = read_letter(entry, letter, raw)
+            options[letter.name] = read(entry, letter, raw)
+        elif isinstance(value := read(entry, letter, raw), str):
+            # a word in place of a number asks for another statement
+            options[letter.name] = value
         else:
-            values[letter] = read_letter(entry, letter, raw)
+            values[letter] = value
     for name, relation in entry.cases.items():
         options[name] = meets(relation, values)
     point = Point(tuple(values.values()), tuple(sorted(options.items(), key=lambda item: item[0])))
@@ -125,7 +132,7 @@ def meets(relation: Any, values: Mapping[Any, Any]) -> bool:
     """Whether a condition on letters holds, decided on exact values; absent letters meet none."""
     import sympy
 
-    letters = relation.free_symbols
+    letters = _letters(relation)
     if not all(letter in values for letter in letters):
         return False
     if isinstance(relation, sympy.Eq) and len(letters) == 1 and relation.rhs.is_number and relation.lhs in values:
@@ -136,6 +143,12 @@ def meets(relation: Any, values: Mapping[Any, Any]) -> bool:
     return bool(relation.xreplace({letter: as_sympy(values[letter]) for letter in letters}) == sympy.true)
 
 
+@cache
+def _letters(relation: Any) -> frozenset[Any]:
+    return frozenset(relation.free_symbols)
+
+
+@cache
 def _fraction(number: Any) -> Any:
     from fractions import Fraction
 

@@ -58,7 +58,8 @@ def gather(
         simulated["tokens"] = effort.tokens
     for name, function in found:
         share = None if effort.seconds is None else effort.seconds / len(found)
-        run = _Run(entry, name, function, simulated, predicted, replace(effort, seconds=share), redraw)
+        told = {output: predicted[output] for output in getattr(function, "takes", ()) if output in predicted}
+        run = _Run(entry, name, function, {**simulated, **told}, predicted, replace(effort, seconds=share), redraw)
         try:
             with time_limit(share):
                 rows = run.rows()
@@ -226,7 +227,7 @@ class _Run:
             effort = replace(self.effort, seconds=seconds, threshold=6 * self.effort.threshold)
             rows = {row.output: row for row in self._sampled(point, f"{self.name}:{size}", effort)}
             at_size.append((size, rows))
-        orders = stated_orders(self.entry, self.function)
+        orders = stated_orders(self.entry, self.function, self.point)
         return [extrapolated_row(leaf, self.name, at_size, orders) for leaf in at_size[-1][1]]
 
     def _two_laws(self, letter: str) -> list[Row]:

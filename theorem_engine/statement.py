@@ -51,7 +51,7 @@ class Unknown:
 
     ``start`` is an expression (or several, for several branches) of letters outside the group.
     ``positive`` makes the solver work with the logarithm. ``along`` names a letter outside the group
-    that eases the equations as it grows: where Newton's method fails, larger values of it are solved
+    that eases the equations as it grows: where the method fails, larger values of it are solved
     first and the solution is followed back.
 
     ``method`` says how the group is solved: "newton" with the symbolic Jacobian; "anderson", accelerated iteration,

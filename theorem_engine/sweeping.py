@@ -16,6 +16,7 @@ from theorem_engine.declaration import Entry
 from theorem_engine.domains import Distribution
 from theorem_engine.errors import BadRequest, NotAvailable, NotConverged, OutOfDomain
 from theorem_engine.execution import Executor, default_executor
+from theorem_engine.letters import Letter
 from theorem_engine.plan import Operate, Plan
 from theorem_engine.point import Point, check_names, read_letter, read_point
 from theorem_engine.predicting import check_digits, evaluate_float64, plan_of, predict
@@ -188,9 +189,18 @@ class _Rows:
     def read(self, points: Sequence[Mapping[str, Any]]) -> list[tuple[int, Point]]:
         """Check every point; infeasible ones are masked or refused."""
         good = []
+        known: dict[tuple[str, int], Any] = {}
+
+        def read_once(entry: Entry, letter: Letter, raw: Any) -> Any:
+            # the same object comes again at every point of a row
+            key = letter.name, id(raw)
+            if key not in known:
+                known[key] = read_letter(entry, letter, raw)
+            return known[key]
+
         for number, swept in enumerate(points):
             try:
-                good.append((number, read_point(self.entry, {**self.fixed, **swept})))
+                good.append((number, read_point(self.entry, {**self.fixed, **swept}, read_once)))
             except OutOfDomain as error:
                 if not self.mask:
                     raise

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from .liao2026 import (
+from .liao2026_controls import controlled, token_controls
+from .liao2026_model import (
+    SIZE,
     Array,
     Generator,
     Point,
@@ -25,6 +27,9 @@ from .liao2026 import (
     ridge_loss,
     sizes,
 )
+
+#: Matrices averaged for one curve of errors.
+MATRICES = 4
 
 
 def error_identity(point: Point, rng: Generator, count: int) -> dict[str, Array]:
@@ -67,37 +72,125 @@ def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
 
 
 def spectral_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]:
-    """Quadratic forms of (S - z)^(-1), S = X^T X/p, and moments of S in the direction of the labels."""
+    """Quadratic forms of (S - z)^(-1), S = X^T X/p, and moments of S in the direction of the labels.
+
+    The law of X does not change under rotations about mu: pp is averaged over all unit vectors orthogonal to it.
+    """
     p, n = sizes(point)
     z = complex(point["z"])
     mu = make_vectors({"snr": point.get("snr", 0.0)}, p)[0]
-    length = np.linalg.norm(mu)
+    length = float(np.linalg.norm(mu))
     along = mu / length if length else np.eye(p)[0]
-    side = np.zeros(p)
-    side[:2] = along[1], -along[0]
-    side /= np.linalg.norm(side)
+
+    def run(source: Generator) -> tuple[dict[str, Any], Array]:
+        labels = draw_labels(source, n)
+        raw = draw_tokens(source, mu, labels)
+        tokens = raw / np.sqrt(p)
+        noise = source.standard_normal((p, n)) / np.sqrt(p)
+        values, vectors = np.linalg.eigh(tokens.T @ tokens)
+        weights = 1 / (values - z)
+        unit, image = vectors.T @ labels / np.sqrt(n), vectors.T @ (along @ tokens)
+        mm = np.sum(weights * image**2)
+        forms: dict[str, Any] = {
+            "n": np.mean(1 / (np.linalg.eigvalsh(noise.T @ noise) - z)),
+            "yy": np.sum(weights * unit**2),
+            "ym": np.sum(weights * unit * image) if length else 0.0,
+            "mm": mm,
+            "pp": (np.sum(weights * values) - mm) / (p - 1),
+            **{f"moment_yy_{k}": float(np.sum(values**k * unit**2)) for k in (1, 2, 3)},
+        }
+        found = {name: value if z.imag else float(np.real(value)) for name, value in forms.items()}
+        # the first control is the second moment itself
+        return found, token_controls(raw, labels, mu, (along,))[1:]
+
+    return controlled(run, ("spectral_forms", p, n, point), rng, count)
+
+
+spectral_forms.scale = 1.0  # type: ignore[attr-defined]
+spectral_forms.order = 1.0  # type: ignore[attr-defined]
+noise_traces.order = 1.0  # type: ignore[attr-defined]
+
+
+def reversal_window(point: Point, rng: Generator, count: int) -> dict[str, Array]:
+    """Where attention whose weights see mu perfectly has the lower error, and where the ratio of errors is largest.
+
+    Such attention regresses the labels off X^T mu and has its error on noise for the rest, a share 1/(1 + |mu|^2); an
+    f without linear part sees nothing. X = mu y^T + Z changes X^T X by rank two, so that one decomposition of Z gives
+    the error of ridge at all strengths; forms of its resolvent are averaged over the directions of y and mu.
+    The ends of the window are left out with ``weights``, which need not see mu perfectly, and where there are none.
+    """
+    p, n = sizes(point)
+    gamma, f = float(point["gamma"]), function_of(point)
+    strengths = np.geomspace(1e-3, 1e4, 2000)
+    is_even = point.get("nonlinearity") == "cos" or float(point.get("a1", 1.0)) == 0
+    share = np.ones(strengths.size) if is_even else 1 / (1 + strengths)
+
+    def averages(source: Generator, with_ends: bool) -> list[float]:
+        noise = source.standard_normal((p, n))
+        values = _squared_singular_values(noise) / n
+        poles = 1 / (values + gamma)
+        null = np.inf
+        if with_ends:
+            features = noise @ make_attention(make_logits(noise, np.zeros(p), np.zeros(p)), f, p, 0.0)
+            null = float(np.mean((gamma / (gamma + _squared_singular_values(features) / n)) ** 2))
+        # forms of h = Z^T mh/sqrt(n) and of yh, then their slopes in gamma
+        return [null, poles.mean(), values @ poles / p, -(poles**2).mean(), -(values @ poles**2) / p]
+
+    def run(source: Generator, with_ends: bool) -> tuple[float, float, float]:
+        # several matrices for one curve: the top of a flat one would jump from matrix to matrix
+        null, a, d, da, dd = np.mean([averages(source, with_ends) for _ in range(MATRICES)], axis=0)
+        ridge = gamma**2 * _slope_of_form((a, 0.0, d), (da, 0.0, dd), np.sqrt(strengths))
+        wins = np.flatnonzero(share * null < ridge)
+        first, last = (strengths[wins[0]], strengths[wins[-1]]) if wins.size else (np.inf, 0.0)
+        return _top(strengths, ridge / share), first, last
+
+    key = tuple(sorted((k, str(v)) for k, v in point.items()))
+    if key not in _HAS_ENDS:
+        # random numbers of their own: whether the ends are sampled does not depend on the samples
+        source = np.random.default_rng(20260219)
+        ends = np.array([run(source, True)[1:] for _ in range(0 if "weights" in point else 2)])
+        _HAS_ENDS[key] = ends.size > 0 and bool(np.all((ends > 1e-2) & (ends < 1e3)))
+    has_ends = _HAS_ENDS[key]
 
     def one() -> dict[str, float]:
-        labels = draw_labels(rng, n)
-        unit = labels / np.sqrt(n)
-        tokens = draw_tokens(rng, mu, labels) / np.sqrt(p)
-        noise = rng.standard_normal((p, n)) / np.sqrt(p)
-        spectrum = tokens.T @ tokens
-        resolvent = np.linalg.inv(spectrum - z * np.eye(n))
-        forms: dict[str, Any] = {
-            "n": np.trace(np.linalg.inv(noise.T @ noise - z * np.eye(n))) / n,
-            "yy": unit @ resolvent @ unit,
-            "ym": unit @ resolvent @ (tokens.T @ along) if length else 0.0,
-            "mm": along @ tokens @ resolvent @ (tokens.T @ along),
-            "pp": side @ tokens @ resolvent @ (tokens.T @ side),
-        }
-        power = unit
-        for k in (1, 2, 3):
-            power = spectrum @ power
-            forms[f"moment_yy_{k}"] = float(unit @ power)
-        return {name: value if z.imag else float(np.real(value)) for name, value in forms.items()}
+        best, first, last = run(rng, has_ends)
+        # a run without a window has shrunk it to a point
+        low, high = (first, last) if last > 0 else (best, best)
+        return {"best_ratio_snr": best, **({"snr_low": low, "snr_high": high} if has_ends else {})}
 
     return repeat(one, count)
+
+
+_HAS_ENDS: dict[Any, bool] = {}
+
+
+def _squared_singular_values(matrix: Array) -> Array:
+    """Eigenvalues of M^T M, by the smaller of the two products; those that must vanish do."""
+    p, n = matrix.shape
+    found = np.maximum(np.linalg.eigvalsh(matrix @ matrix.T if p < n else matrix.T @ matrix), 0.0)
+    return np.concatenate([np.zeros(max(0, n - p)), found])
+
+
+def _slope_of_form(forms: Any, slopes: Any, s: Any) -> Any:
+    """Minus the slope in gamma of y^T (G + s (h y^T + y h^T) + s^2 y y^T)^(-1) y, by the Woodbury identity."""
+    (a, b, d), (da, db, dd) = forms, slopes
+    below = (1 + s * b) ** 2 + s**2 * a * (1 - d)
+    slope = 2 * (1 + s * b) * s * db + s**2 * (da * (1 - d) - a * dd)
+    return -(da * below - a * slope) / below**2
+
+
+def _top(places: Array, curve: Array) -> float:
+    """The place of a curve's maximum on a geometric grid, by a parabola; zero where the curve only falls."""
+    top = int(np.argmax(curve))
+    if top == 0:
+        return 0.0
+    left, middle, right = curve[min(top, places.size - 2) - 1 :][:3]
+    bend = left - 2 * middle + right
+    shift = 0.5 * (left - right) / bend if bend else 0.0
+    return float(places[top] * (places[1] / places[0]) ** shift)
+
+
+reversal_window.order = 1.0  # type: ignore[attr-defined]
 
 
 def kernel_remainder(point: Point, rng: Generator, count: int) -> dict[str, Array]:
@@ -123,6 +216,10 @@ def kernel_remainder(point: Point, rng: Generator, count: int) -> dict[str, Arra
         }
 
     return repeat(one, count)
+
+
+# what is kept has a correction of order 1/p, whatever the remainder does
+kernel_remainder.order = 1.0  # type: ignore[attr-defined]
 
 
 def _slope(point: Point) -> float:
@@ -152,7 +249,8 @@ def sampled_moments(point: Point, rng: Generator, count: int) -> dict[str, Array
 def nonlinear_part(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Spread of the entries of sqrt(p) K that their own logits do not explain, off the diagonal."""
     f = function_of(point)
-    p = n = int(point.get("size", 200))
+    # twice the size: entries are cheap, and the next order of the correction is then out of sight
+    p = n = 2 * int(point.get("size", SIZE))
 
     def one() -> dict[str, float]:
         tokens = rng.standard_normal((p, n))

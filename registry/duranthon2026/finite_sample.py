@@ -1,5 +1,7 @@
 """Empirical risk minimisation from N = alpha D samples: the replica-symmetric equations."""
 
+from dataclasses import replace
+
 from sympy import Abs, Integer, Max, Rational, sqrt
 
 from theorem_engine import (
@@ -40,6 +42,7 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     chi_hat,
     chi_star,
     draw,
+    draws,
     eta,
     f_k,
     f_v,
@@ -60,7 +63,6 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     rho,
     s_k,
     s_v,
-    samples,
     score,
     tau,
     w,
@@ -69,6 +71,12 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     z_star,
     zeta,
     zeta_0,
+)
+from theorem_engine.registry.duranthon2026.finite_sample_tuning import (
+    NOTE,
+    STRENGTHS,
+    default_draws,
+    tuned_equations,
 )
 from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task
 from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
@@ -89,11 +97,13 @@ OUTPUTS = {
     "jump_fraction": Output("share of samples whose proximal point is not the one nearest to its field", UNIT),
     "replicon": Output("spectral radius of the linear stability of replica symmetry; stable below one", NONNEGATIVE),
 }
+ONLY_TUNED = {name: replace(output, optional=True) for name, output in STRENGTHS.items()}
 DOUBTS = (
     Doubt("jump_fraction", 0.003, "proximal points jump, so replica symmetry is only approximate; with one per cent "
           "of jumps the risk may be off by 0.07, and minimisers found by descent depend on their start"),
     Doubt("replicon", 1.0, "replica symmetry is unstable, so the prediction is only approximate"),
 )  # fmt: skip
+REPLICA = (*FINITE_MODEL, "replica symmetry at zero temperature: a result of the replica method, not a theorem")
 NOTES = (
     "Objective 1/2 sum (y - f)^2 + r_k |k|^2/2 + r_v |v|^2/2: with sum (y - f)^2 + r |.|^2/2 the strengths are twice "
     "these, and with linear weights (1 + chi)/L r_v is 1/L^2 of this one.",
@@ -103,6 +113,8 @@ NOTES = (
     "Compared with minimisers found by L-BFGS from an informed start at sqrt(N D) = 1500 to 3000 in 46 settings with "
     "less than 0.3 per cent of jumps: 322 z-scores of rms 1.14. The replicon is derived only.",
     "Max task, nu = oo, no noise: k = oo k*, v = v* is realisable and the risk falls as r_k -> 0.",
+    "Linear weights may have a second solution with both overlaps negative and a larger objective (spiked, nu = 4, "
+    "alpha = 8), which the uninformed start may lead to; the informed start leads to the minimiser.",
 )
 
 
@@ -133,7 +145,7 @@ def value_fields(delta):
     }
 
 
-def channel(task, is_argmax, delta, activation, L, samples, bodies, finds):
+def channel(task, is_argmax, delta, activation, L, draws, bodies, finds):
     """Means of functions of the fields and of their proximal point."""
     per_token, per_sample, fields = score_fields(task, is_argmax)
     where = {**fields, **value_fields(delta), f_k: (chi_hat - omega) / V_k, f_v: (z_hat - w) / V_v}
@@ -143,15 +155,10 @@ def channel(task, is_argmax, delta, activation, L, samples, bodies, finds):
         normals=(zeta_0, *per_sample),
         first=first,
         tokens=L,
-        samples=samples,
+        samples=draws,
         where=where,
         point=ProximalPoint(activation, (omega, w), y, (V_k, V_v), finds),
     )
-
-
-def default_samples(activation):
-    """Enough for an error of about 0.0005 in the risk; linear weights are much cheaper."""
-    return 2**14 if activation == "softmax" else 2**16
 
 
 POINT = (chi_hat, z_hat, rho, jumped)
@@ -170,11 +177,11 @@ MEANS = {
 def order_equations(task, nu, L, alpha, r_k, r_v, activation, branch, is_argmax, mean):
     """The self-consistent system of the six order parameters.
 
-    Linear weights have another solution, with both overlaps negative, which is no minimiser: the starts matter.
+    Linear weights may have a second solution, with both overlaps negative and a larger objective: the starts matter.
     """
     scale = 1 / L if activation == "linear" else Integer(1)
     if activation == "linear":
-        size = 1 - scale if is_argmax or task == "max" else sqrt(nu) * (1 - scale)
+        size = 1 - scale if task == "max" else sqrt(nu) * (1 - scale)
     else:
         size = Integer(2) if is_argmax else sqrt(nu) if task == "spiked" else nu / (1 + nu / 2)
     known = branch == "informed"
@@ -182,7 +189,8 @@ def order_equations(task, nu, L, alpha, r_k, r_v, activation, branch, is_argmax,
     begin_v = scale * (Rational(7, 10) if known else Rational(1, 20))
 
     def unknown(equation, start, positive=False):
-        return Unknown(equation, start, positive=positive, method="anderson")
+        # a strong ridge on k leaves a nearly linear problem
+        return Unknown(equation, start, positive=positive, along=r_k, method="anderson")
 
     return {
         q_k: m_k**2 + s_k,
@@ -221,19 +229,21 @@ def stability(alpha, found):
     costly=True,
     title="Test risk of empirical risk minimisation",
     source=Source("2509.21936", "Result 5.1"),
-    given=(task, nu, L, delta, alpha, activation, r_k, r_v, branch, samples),
-    outputs=OUTPUTS,
-    assumes=(*FINITE_MODEL, "replica symmetry at zero temperature: a result of the replica method, not a theorem"),
+    given=(task, nu, L, delta, alpha, activation, r_k, r_v, branch, draws),
+    outputs={**OUTPUTS, **ONLY_TUNED},
+    assumes=REPLICA,
     regime=limit("N, D -> oo with N = alpha D", "of order 1/sqrt(D) in a single training set"),
-    needs={"population": "duranthon2026.manifold-risk"},
+    needs={"population": "duranthon2026.manifold-risk", "untuned": "duranthon2026.erm-risk"},
     cases={"is_argmax": IS_ARGMAX, "is_long": L > LONGEST_SOFTMAX},
     doubts=DOUBTS,
     error_kind="statistical",
-    checks=("duranthon2026_finite.empirical_risk",),
+    checks=("duranthon2026_finite.empirical_risk", "duranthon2026_cavity.minimiser_of_one"),
     marks="DV",
-    notes=NOTES,
+    notes=(*NOTES, "With r_k or r_v 'tuned' the strength that minimises the risk is used and told.", NOTE),
 )
-def erm_risk(task, nu, L, delta, alpha, activation, r_k, r_v, branch, samples, *, population, is_argmax, is_long):
+def erm_risk(
+    task, nu, L, delta, alpha, activation, r_k, r_v, branch, draws, *, population, untuned, is_argmax, is_long
+):
     """Order parameters of the minimiser of the penalised empirical risk, and its risk on fresh data.
 
     Each sample acts through the proximal point of its loss at the cavity fields; f is the distance to it over the
@@ -242,12 +252,14 @@ def erm_risk(task, nu, L, delta, alpha, activation, r_k, r_v, branch, samples, *
     refuse_infinite_spike(task, is_argmax)
     if activation == "softmax" and is_long:
         raise OutOfDomain(f"duranthon2026.erm-risk: L is at most {LONGEST_SOFTMAX} with activation 'softmax'")
-    if samples is None:
-        samples = default_samples(activation)
-    seen = channel(task, is_argmax, delta, activation, L, samples, MEANS, POINT)
-    squares = dict(zip(("kk", "kv", "vv", "cross"), RESPONSE, strict=True))
-    response = channel(task, is_argmax, delta, activation, L, samples, squares, (*POINT, *RESPONSE))
+    if draws is None:
+        draws = default_draws(activation, L)
     chosen = {"task": task, "activation": activation, "is_argmax": is_argmax}
+    if isinstance(r_k, str) or isinstance(r_v, str):
+        return tuned_equations(untuned, OUTPUTS, (r_k, r_v), (nu, L, delta, alpha), draws, branch=branch, **chosen)
+    seen = channel(task, is_argmax, delta, activation, L, draws, MEANS, POINT)
+    squares = dict(zip(("kk", "kv", "vv", "cross"), RESPONSE, strict=True))
+    response = channel(task, is_argmax, delta, activation, L, draws, squares, (*POINT, *RESPONSE))
     return {
         **order_equations(task, nu, L, alpha, r_k, r_v, activation, branch, is_argmax, seen.mean),
         "risk": population(nu, L, m_k, m_vv=m_v, q_kk=q_k, q_vv=q_v, delta=delta, **chosen),

@@ -1,9 +1,9 @@
 """Tuned regularisation, and the limits of strong ridge and of many samples."""
 
-from sympy import Abs, Eq, Integer, Or, Rational, exp, log, sqrt
+from sympy import Eq, Integer, sqrt
 
-from theorem_engine import NONNEGATIVE, Integers, Interval, Minimum, Output, Source, corollary, limit, result
-from theorem_engine.registry.duranthon2026.finite_sample import DOUBTS, NOTES, OUTPUTS, default_samples
+from theorem_engine import NONNEGATIVE, Integers, Interval, Output, Source, corollary, limit, result
+from theorem_engine.registry.duranthon2026.finite_sample import DOUBTS, NOTES, OUTPUTS, REPLICA
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
     IS_ARGMAX,
@@ -14,22 +14,15 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     alpha,
     any_nu,
     any_task,
+    draws,
+    fixed_r_v,
     m_v,
     q_v,
-    r_k,
-    r_v,
-    samples,
 )
+from theorem_engine.registry.duranthon2026.finite_sample_tuning import NOTE, STRENGTHS, default_draws, tuned_equations
 from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task, var
 from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
 
-#: Search box of both ridge strengths.
-LOW, HIGH = exp(-7), exp(5)
-#: Distance from the middle of the box, on the logarithmic scale, from which on is its boundary.
-REACH = 6 - Rational(1, 20)
-
-best_k = var("best_k", r"r_k^\star", "minimising ridge strength of k", NONNEGATIVE)
-best_v = var("best_v", r"r_v^\star", "minimising ridge strength of v", NONNEGATIVE)
 tuned_L = var("L", "L", "tokens in a sequence", Integers(2, LONGEST_SOFTMAX), typical=(2, 3))
 s_1 = var("s_1", "s_1", "weight of the hidden token at k = 0", NONNEGATIVE)
 s_2 = var("s_2", "s_2", "sum of squared weights at k = 0", NONNEGATIVE)
@@ -42,53 +35,37 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
     costly=True,
     title="Test risk of empirical risk minimisation at the best ridge strengths",
     source=Source("2509.21936", "Figure 3"),
-    given=(task, nu, tuned_L, delta, alpha, activation, samples),
-    outputs={
-        **OUTPUTS,
-        "r_k": Output("minimising ridge strength of k", NONNEGATIVE),
-        "r_v": Output("minimising ridge strength of v", NONNEGATIVE),
-        "on_boundary": "whether the minimiser lies on the boundary of the search box, e^-7 to e^5 each",
-    },
-    assumes=(*FINITE_MODEL, "replica symmetry at zero temperature: a result of the replica method, not a theorem"),
+    given=(task, nu, tuned_L, delta, alpha, activation, draws),
+    outputs={**OUTPUTS, **STRENGTHS},
+    assumes=REPLICA,
     regime=limit("N, D -> oo with N = alpha D", "of order 1/sqrt(D) in a single training set"),
     needs={"risk": "duranthon2026.erm-risk"},
     cases={"is_argmax": IS_ARGMAX},
     doubts=DOUBTS,
     error_kind="statistical",
-    checks=("duranthon2026_finite.empirical_risk",),
+    checks=("duranthon2026_finite.empirical_risk", "duranthon2026_cavity.minimiser_of_one"),
     marks="DV",
     notes=(
-        "A simplex search in log r_k, log r_v on a sixteenth of the samples; the values reported are computed on all "
-        "of them, fresh ones, so that they are not biased by the search. The minimum is flat: the strengths are known "
-        "to about ten per cent.",
+        NOTE,
         "Max task, nu = oo, softmax, no noise: the risk falls as r_k -> 0 and the minimiser sits on the boundary, so "
         "the value is an upper bound.",
         *NOTES[:1],
     ),
 )
-def erm_tuned(task, nu, L, delta, alpha, activation, samples, *, risk, is_argmax):
+def erm_tuned(task, nu, L, delta, alpha, activation, draws, *, risk, is_argmax):
     """The risk of the minimiser as a function of the two ridge strengths, minimised over both."""
     refuse_infinite_spike(task, is_argmax)
-    chosen = {"task": task, "activation": activation, "is_argmax": is_argmax}
-    final = samples if samples is not None else default_samples(activation)
-    searched = risk(nu, L, delta, alpha, r_k, r_v, Integer(final) / 16 if samples is None else final / 16, **chosen)
-    found = Minimum(searched, over={r_k: (LOW, HIGH), r_v: (LOW, HIGH)}, slopes=False)
-    here = (nu, L, delta, alpha, best_k, best_v, final)
-    return {
-        best_k: found.at(r_k),
-        best_v: found.at(r_v),
-        **{name: getattr(risk, name)(*here, **chosen) for name in OUTPUTS},
-        "r_k": best_k,
-        "r_v": best_v,
-        "on_boundary": Or(*(Abs(log(best) + 1) > REACH for best in (best_k, best_v))),
-    }
+    if draws is None:
+        draws = default_draws(activation, L)
+    here = {"task": task, "activation": activation, "is_argmax": is_argmax}
+    return tuned_equations(risk, OUTPUTS, ("tuned", "tuned"), (nu, L, delta, alpha), draws, **here)
 
 
 @corollary(
     "duranthon2026.ridge-limit",
     title="Empirical risk minimisation with a strongly penalised k",
     source=Source("2509.21936", "Result 5.1 at r_k -> oo", guessed=True),
-    given=(any_task, any_nu, L, delta, alpha, activation, r_v),
+    given=(any_task, any_nu, L, delta, alpha, activation, fixed_r_v),
     outputs={
         "risk": RISK,
         "train_error": Output("mean of (y - f)^2 on the training set", NONNEGATIVE),
@@ -98,7 +75,7 @@ def erm_tuned(task, nu, L, delta, alpha, activation, samples, *, risk, is_argmax
     },
     assumes=(*FINITE_MODEL, "r_k -> oo, so k = 0"),
     regime=limit("N, D -> oo with N = alpha D, then r_k -> oo", "of order 1/sqrt(D) in a single training set"),
-    checks=("duranthon2026_finite.ridge_regression",),
+    checks=("duranthon2026_finite.ridge_regression", "duranthon2026_cavity.ridge_of_one"),
     marks="DVN",
     notes=(
         "With k = 0 the predictor is v.(sum of tokens)/L (softmax) or v.(sum of tokens) (linear): ridge regression on "

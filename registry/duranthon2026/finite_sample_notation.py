@@ -5,18 +5,23 @@ sample is seen through the cavity fields omega_l = m_k chi*_l + sqrt(s_k) xi_l a
 Token 1 is the hidden one.
 """
 
+import math
+
 from sympy import Eq, oo
 
-from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, REAL, Choice, Integers, Interval
+from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, REAL, Choice, Integers, Interval, OrWord
 from theorem_engine.registry.duranthon2026.notation import MODEL, nu, task, var
 
-#: Most tokens of a softmax channel, whose cost grows with the cube of the length.
+#: Most tokens of a softmax channel, whose cost grows with the cube of the length, and of a linear one, whose random
+#: numbers (three for each token of a sample) are kept in memory.
 LONGEST_SOFTMAX = 64
-LONGEST_LINEAR = 256
+LONGEST_LINEAR = 1000
+#: A ridge strength, or the word for the one that minimises the risk.
+STRENGTH = OrWord(0, math.inf, left_open=True, word="tuned")
 
 alpha = var("alpha", r"\alpha", "samples per dimension N/D", POSITIVE, typical=(1, 8))
-r_k = var("r_k", "r_k", "ridge strength of k, in the objective r_k |k|^2/2", POSITIVE, typical=(0.5, 2))
-r_v = var("r_v", "r_v", "ridge strength of v, in the objective r_v |v|^2/2", POSITIVE, typical=(0.5, 8))
+r_k = var("r_k", "r_k", "ridge strength of k, in the objective r_k |k|^2/2", STRENGTH, typical=(0.5, 2))
+r_v = var("r_v", "r_v", "ridge strength of v, in the objective r_v |v|^2/2", STRENGTH, typical=(0.5, 8))
 L = var("L", "L", "tokens in a sequence", Integers(2, LONGEST_LINEAR), typical=(2, 4))
 activation = var(
     "activation", r"\sigma", "how scores become weights: softmax, or linear 1 + chi", Choice(("softmax", "linear"))
@@ -25,8 +30,11 @@ branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*,
              Choice(("informed", "uninformed")), default="informed")  # fmt: skip
 learner_branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*, v* or knowing nothing of them",
                      Choice(("uninformed", "informed")), default="uninformed")  # fmt: skip
-samples = var("samples", "n", "random samples of the averages, rounded up to a power of two; 2^14 if left out, 2^16 "
-              "with linear weights", Integers(2**8, 2**20), default=ABSENT, typical=(2**10, 2**11))  # fmt: skip
+draws = var("draws", "n", "random draws for the averages, rounded up to a power of two; 2^14 if left out, with "
+              "linear weights 2^16, fewer for more than four tokens", Integers(2**8, 2**20), default=ABSENT,
+              typical=(2**14, 2**15))  # fmt: skip
+
+fixed_r_v = var("r_v", "r_v", "ridge strength of v, in the objective r_v |v|^2/2", POSITIVE, typical=(0.5, 8))
 
 # letters that a statement is indifferent to may be given all the same
 any_task = var("task", r"\mathrm{task}", "how the hidden position is tied to the tokens; without effect", task.domain,
@@ -83,8 +91,6 @@ T_kv = var("T_kv", "T_{kv}", "stability of replica symmetry, v to k", NONNEGATIV
 T_vk = var("T_vk", "T_{vk}", "stability of replica symmetry, k to v", NONNEGATIVE)
 T_vv = var("T_vv", "T_{vv}", "stability of replica symmetry, v to v", NONNEGATIVE)
 T_x = var("T_x", r"T_\times", "stability of replica symmetry against a cross overlap", REAL)
-S = var("S_test", "S", "mean weight of the hidden token", REAL)
-Q = var("Q_test", "Q", "mean sum of squared weights", NONNEGATIVE)
 
 IS_ARGMAX = Eq(nu, oo)
 FINITE_MODEL = (

@@ -11,6 +11,7 @@ from theorem_engine import (
     Source,
     definition,
     lemma,
+    limit,
     normal_cdf,
     normal_pdf,
 )
@@ -160,6 +161,7 @@ def hermite(nonlinearity, level, r):
     outputs={"b": Output("standard deviation of the nonlinear part", NONNEGATIVE)},
     given_rules=MOMENT_RULES,
     requires=(CUBIC, VARIANCE),
+    regime=limit("n, p -> oo with p/n fixed", "of order 1/p"),
     checks=("liao2026_matrices.nonlinear_part",),
     marks="DV",
     notes=(

@@ -5,7 +5,7 @@ K = f(X^T (I + w_K w_Q^T) X / sqrt(p)) / sqrt(p) entry by entry, features X K, r
 Rows of K pair with w_K, columns with w_Q; p/n -> c while |mu|, |w_K| and |w_Q| stay of order one.
 """
 
-from sympy import And, Matrix, sqrt
+from sympy import And, Gt, Matrix
 
 from theorem_engine import (
     ABSENT,
@@ -27,16 +27,16 @@ from theorem_engine.weights_file import WeightsFile
 var = notation("liao2026")
 WORK = "2506.18656"
 
-c = var("c", "c", "ratio p/n of dimension to tokens", POSITIVE, default=ABSENT, typical=(0.1, 8))
-p = var("p", "p", "dimension of a token", Integers(1), default=ABSENT, typical=(100, 4096))
-n = var("n", "n", "number of tokens", Integers(1), default=ABSENT, typical=(100, 4096))
-gamma = var("gamma", r"\gamma", "ridge penalty over n", POSITIVE, typical=(0.001, 100))
+c = var("c", "c", "ratio p/n of dimension to tokens", POSITIVE, default=ABSENT, typical=(0.2, 5))
+p = var("p", "p", "dimension of a token", Integers(1), default=ABSENT, typical=(200, 1600))
+n = var("n", "n", "number of tokens", Integers(1), default=ABSENT, typical=(200, 1600))
+gamma = var("gamma", r"\gamma", "ridge penalty over n", POSITIVE, typical=(0.1, 30))
 
 NAMES = ("tanh", "clip", "cos", "sin", "exp-clip", "cubic-clip", "sign", "relu", "softmax", "linear")
 nonlinearity = var(
     "nonlinearity", "f", "entry-wise nonlinearity, centred by its mean", Expression(NAMES), default=ABSENT
 )
-level = var("level", r"\ell", "level at which the nonlinearity is clipped", POSITIVE, default=ABSENT, typical=(1, 8))
+level = var("level", r"\ell", "level at which the nonlinearity is clipped", POSITIVE, default=ABSENT, typical=(1, 3))
 r = var("r", "r", "share of the linear part in the clipped cubic", Interval(0, 1), default=ABSENT, typical=(0, 1))
 a1 = var("a1", "a_1", "first Hermite coefficient E[xi f(xi)]", REAL, default=ABSENT, typical=(-1, 1))
 second_moment = var(
@@ -45,7 +45,7 @@ second_moment = var(
 a2 = var("a2", "a_2", "second Hermite coefficient E[f(xi) (xi^2 - 1)]/sqrt(2)", REAL, default=ABSENT, typical=(-1, 1))
 diagonal = var("diagonal", "d", "diagonal of the attention matrix at finite size", REAL, default=0, typical=(-1, 1))
 
-snr = var("snr", r"|\mu|^2", "squared norm of the signal mu", NONNEGATIVE, default=0, typical=(0, 8))
+snr = var("snr", r"|\mu|^2", "squared norm of the signal mu", NONNEGATIVE, default=0, typical=(0, 2))
 key_norm2 = var("key_norm2", "|w_K|^2", "squared norm of w_K", NONNEGATIVE, default=0, typical=(0, 2))
 query_norm2 = var("query_norm2", "|w_Q|^2", "squared norm of w_Q", NONNEGATIVE, default=0, typical=(0, 2))
 mu_key = var("mu_key", r"\mu^\top w_K", "inner product of mu and w_K", REAL, default=0, typical=(0, 1))
@@ -81,7 +81,9 @@ WEIGHTS_RULE = OneOf((("weights",), _PRODUCTS), required=False)
 WEIGHTS_OR_FILE_RULE = OneOf((("weights",), _PRODUCTS, ("weights_file",)), required=False)
 
 # below this level the clipped cubic meets its level three times
-CUBIC = Holds(And(level > 2 / sqrt(6), r <= 1), "the clipped cubic has one edge on each side")
+CUBIC = Holds(
+    And(Gt(3 * level**2, 2, evaluate=False), r <= 1), "the clipped cubic has one edge on each side: level > sqrt(2/3)"
+)
 VARIANCE = Holds(second_moment >= a1**2, "the second moment is at least the square of a1")
 GRAM = PositiveSemidefinite(
     Matrix([[snr, mu_key, mu_query], [mu_key, key_norm2, key_query], [mu_query, key_query, query_norm2]]),

@@ -1,6 +1,6 @@
 """The resolvent of attention on pure noise: a self-consistent system of three scalars."""
 
-from sympy import Abs, Integer, sqrt
+from sympy import Abs, Integer, Max, sqrt
 
 from theorem_engine import (
     POSITIVE,
@@ -122,10 +122,12 @@ def noise_resolvent(
     if moments.is_linear:
         group = {g: penalty, e: Integer(0), eta: eta0}
     else:
-        start = penalty + b2
+        # without linear part alpha = 1/g is at least each of these two, by the atom at zero and by Jensen's inequality;
+        # their sum has the right power of gamma at every c, so that Newton's method needs a few steps only
+        start = (Max(0, 1 - 1 / lam) + 2 / (1 + sqrt(1 + 4 * b2 / penalty))) / penalty
         group = {
-            g: Unknown(penalty + b2 * g * I1, start, positive=True, along=penalty),
-            e: Unknown(b2 * I0, b2 / start, positive=True),
+            g: Unknown(penalty + b2 * g * I1, 1 / start, positive=True, along=penalty),
+            e: Unknown(b2 * I0, b2 * start, positive=True),
             eta: Integer(0) if constant == 0 else Unknown(eta0 - b2 * I2, eta0),
         }
     return {

@@ -148,7 +148,7 @@ def zero_a1_error(c, p, n, gamma, nonlinearity, second_moment, *, has_more_token
     },
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
-    checks=("liao2026.attention_error",),
+    checks=("liao2026.error_limits",),
     marks="DVN",
     notes=(
         "Without signal M1 = nu + a1^2/c (ridge: c) and the floor is 1 - c; at c >= 1 the null error vanishes like "

@@ -19,12 +19,13 @@ FORMS = {
 
 def _off_the_spectrum(ratio):
     """What z must keep away from: the bulk, zero where it carries mass, the outlier."""
-    law = MarchenkoPastur(ratio)
-    place, near = law.uniformised(z), Rational(1, 10**12)
+    place, near = MarchenkoPastur(ratio).uniformised(z), Rational(1, 10**12)
+    size, apart = (Abs(x, evaluate=False) for x in (place, place - 2 * snr * ratio))
+    # not evaluated: SymPy would look for signs it cannot find, at every import
     return (
-        Holds(Abs(place) > 2 * sqrt(ratio) * (1 + near), "z lies off the bulk"),
+        Holds(Gt(size, 2 * sqrt(ratio) * (1 + near), evaluate=False), "z lies off the bulk"),
         Holds(Or(Ne(z, 0), ratio < 1), "z is not the atom at zero"),
-        Holds(Abs(place - 2 * snr * ratio) > near * Abs(place), "z is not the outlier"),
+        Holds(Gt(apart, near * size, evaluate=False), "z is not the outlier"),
     )
 
 

@@ -9,8 +9,12 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp
+from typer.testing import CliRunner
 
 import theorem_engine as te
+from theorem_engine import cli
+from theorem_engine.apply import EntryFunction
+from theorem_engine.backends import get_backend
 from theorem_engine.errors import (
     BadNumber,
     Infeasible,
@@ -66,9 +70,10 @@ def _resolvent_on_arrays(count, seed):
     return point, rest, {symbol.name: value for symbol, value in found.items()}, max(newton)
 
 
-def test_two_thousand_random_cases_converge():
+@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=pytest.mark.campaign)])
+def test_random_cases_converge(count):
     """c in [0.02, 50], gamma in [1e-6, 1e3], b^2 in (0, 3]: the residual, the signs and the defining equations."""
-    point, rest, out, residual = _resolvent_on_arrays(2000, 20260117)
+    point, rest, out, residual = _resolvent_on_arrays(count, 20260117)
     assert residual < 1e-12
     assert np.all(out["g"] > 0)
     assert np.all(out["e"] >= 0)
@@ -76,6 +81,43 @@ def test_two_thousand_random_cases_converge():
     assert np.allclose(out["g"], point["gamma"] + rest * out["delta"], rtol=1e-9)
     null = -(point["gamma"] ** 2) * out["d_alpha"]
     assert np.all((null > 0) & (null < 1))
+
+
+def test_one_point_and_many_are_solved_alike():
+    """The solver of a single point and that of arrays meet at the same solution, in a few steps."""
+    point, _, out, _ = _resolvent_on_arrays(60, 7)
+    entry = te.entry("liao2026.noise-resolvent")
+    options = read_point(entry, {"c": 1, "gamma": 1, "a1": "0.5", "second_moment": 1}).options
+    for k in range(60):
+        values = [float(point[x.name][k]) for x in entry.letters if x.name in point]
+        with listening() as notes:
+            found = {symbol.name: value for symbol, value in evaluate_float64(entry, options, values).items()}
+        (steps,) = (int(note.detail.split()[0]) for note in notes if note.method.startswith("Newton"))
+        assert steps <= 12
+        for name in ("g", "e", "eta", "d_alpha"):
+            assert found[name] == pytest.approx(out[name][k], rel=1e-8), name
+
+
+@pytest.mark.parametrize("c", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("gamma", [0.05, 1.0, 20.0])
+def test_the_scalars_solve_their_equations_by_plain_quadrature(c, gamma):
+    """I0, I1 and I2 by midpoints over the Marchenko-Pastur density; g alpha plus the mean of s B^2/P is one."""
+    a1, rest = 0.6, 0.5
+    out = te.predict("liao2026.noise-resolvent", c=c, gamma=gamma, **moments(a1, rest)).outputs
+    lam, count = 1 / c, 40_000
+    angle = (np.arange(count) + 0.5) * np.pi / count
+    s = 1 + lam + 2 * np.sqrt(lam) * np.cos(angle)
+    weight = 2 / count * np.sin(angle) ** 2 / s
+    s, weight = np.append(s, 0.0), np.append(weight, max(0.0, 1 - c))
+    g, e, eta, kap = out["g"], out["e"], out["eta"], np.sqrt(c) * a1
+    line = kap * s + eta
+    cubic = g * (1 + e * s) + s * line**2
+    first, second, third = (weight @ (top / cubic) for top in (1 + e * s, s, s * line))
+    assert out["alpha"] == pytest.approx(first, rel=1e-7)
+    assert out["delta"] == pytest.approx(g * second, rel=1e-7)
+    assert out["beta"] == pytest.approx(-third, rel=1e-7)
+    assert (g, e, eta) == pytest.approx((gamma + rest * g * second, rest * first, -kap - rest * third), rel=1e-7)
+    assert g * first + weight @ (s * line**2 / cubic) == pytest.approx(1, rel=1e-7)
 
 
 @pytest.mark.parametrize("rest", ["0", "1e-12", "0.4"])
@@ -90,8 +132,7 @@ def test_small_penalties_converge_one_by_one(rest):
 
 
 @given(c=ratios, gamma=penalties, a1=slopes, rest=rests)
-def test_the_resolvent_is_normalised(c, gamma, a1, rest):
-    """g alpha plus the mean of s B^2/P is one: with delta and beta it reads g alpha + (1 - ...) and closes."""
+def test_derivatives_in_gamma_are_those_of_the_fixed_point(c, gamma, a1, rest):
     out = te.predict("liao2026.noise-resolvent", c=c, gamma=gamma, **moments(a1, rest)).outputs
     # derivative of alpha by a difference of the fixed point itself
     step = 1e-4
@@ -289,14 +330,10 @@ def test_closed_hermite_data_equal_quadrature(parameters, mean):
 # --- R11: limits -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gamma", ["1e-3", "0.1", "1", "30"])
-def test_the_error_never_falls_as_the_penalty_grows(gamma):
-    for point in (
-        {"c": "0.3", "nonlinearity": "tanh"},
-        {"c": 2, "nonlinearity": "clip", "level": 5, "snr": 1, "weights": "aligned"},
-    ):
-        up = error(gamma=Fraction(gamma) * Fraction(11, 10), **point)
-        assert up >= error(gamma=gamma, **point)
+@given(c=ratios, gamma=penalties, a1=slopes, rest=rests, mu=vectors, key=vectors, query=vectors)
+def test_the_error_never_falls_as_the_penalty_grows(c, gamma, a1, rest, mu, key, query):
+    point = {"c": c, **moments(a1, rest), **gram(mu, key, query)}
+    assert error(gamma=Fraction(str(gamma)) * Fraction(11, 10), **point) >= error(gamma=gamma, **point) * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -419,6 +456,24 @@ def test_attention_is_not_always_worse_on_noise():
     assert list(gaps.values()) == pytest.approx([0.0147, 0.0171, -0.0074, -0.0454], abs=6e-5)
 
 
+@pytest.mark.campaign
+def test_the_error_is_differentiated_in_the_letters_of_the_law():
+    """d/dc and d/dsnr pass through the self-consistent group and through the law of the spectrum."""
+    c, gamma, snr = sympy.symbols("c gamma snr", positive=True)
+    attention = EntryFunction("liao2026.interpolation-error")
+    value = attention(c=c, gamma=gamma, nonlinearity="tanh", snr=snr, weights="aligned")
+    run = get_backend("float64").function([c, gamma, snr], [value, value.diff(c), value.diff(snr)])
+    _, by_ratio, by_signal = (float(v) for v in run(0.5, 1.0, 2.0))
+    step = Fraction(1, 10**4)
+    for letter, slope in (("c", by_ratio), ("snr", by_signal)):
+        point = {"c": Fraction(1, 2), "snr": Fraction(2)}
+        up, down = (
+            error(gamma=1, nonlinearity="tanh", weights="aligned", **{**point, letter: point[letter] + sign * step})
+            for sign in (1, -1)
+        )
+        assert slope == pytest.approx((up - down) / (2 * float(step)), rel=1e-6)
+
+
 # --- numbers of the figures ------------------------------------------------------------------------
 
 
@@ -501,6 +556,30 @@ GOOD = {"c": 1, "gamma": 1, "nonlinearity": "tanh"}
 def test_bad_input_gives_a_clear_error(change, kind):
     with pytest.raises(kind, match=r"liao2026\.interpolation-error"):
         te.predict("liao2026.interpolation-error", **{**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"gamma": "0"}, "OutOfDomain"), ({"gamma": "-1"}, "OutOfDomain"), ({"c": "0"}, "OutOfDomain"),
+        ({"snr": "1", "mu_key": "2", "key_norm2": "1"}, "Infeasible"),
+        ({"nonlinearity": None, "a1": "1", "second_moment": "0.99"}, "Infeasible"),
+        ({"nonlinearity": "exp(t**2)"}, "OutOfDomain"), ({"nonlinearity": "clip"}, "MissingParameter"),
+        ({"weights_file": "nowhere.npz"}, "OutOfDomain"), ({"weights_file": "broken.npz"}, "OutOfDomain"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_on_the_command_line_and_writes_nothing(change, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04 cut off")
+    point = {name: value for name, value in {**GOOD, **change}.items() if value is not None}
+    query = ["liao2026.interpolation-error", *(f"{name}={value}" for name, value in point.items())]
+    for command in (["predict", *query], ["sweep", *query, "--out", "table.csv"]):
+        done = CliRunner().invoke(cli.app, command)
+        assert done.exit_code == 2
+        assert done.stdout == ""
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(said), line
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.npz"]
 
 
 def test_moments_must_be_possible():

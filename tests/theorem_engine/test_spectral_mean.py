@@ -8,7 +8,8 @@ from mpmath import mp
 from theorem_engine import MarchenkoPastur, SpectralMean
 from theorem_engine.backends import get_backend
 from theorem_engine.backends.float64 import spectral_mean as lowering
-from theorem_engine.operators.spectral_mean import FORMS, take_apart
+from theorem_engine.operators.spectral_bundle import take_apart
+from theorem_engine.operators.spectral_law import FORMS
 from theorem_engine.trace import listening
 
 s, g, e, kap, eta, lam, theta, x = sympy.symbols("s g e kap eta lam theta x", real=True)
@@ -156,9 +157,30 @@ def test_numerators_of_derivatives_come_factored():
     assert body.powers == (2,)
 
 
-def test_the_law_is_not_differentiated():
-    with pytest.raises(TypeError, match="law"):
-        SpectralMean(1 / (s + x), s, MarchenkoPastur(lam)).diff(lam)
+@pytest.mark.parametrize("form", FORMS)
+def test_letters_of_the_law_are_differentiated(form):
+    """In ratio and spike, at critical values too, against differences at 40 digits."""
+    mean = SpectralMean(s**2 + BODIES[0], s, MarchenkoPastur(lam, theta, form))
+    run = get_backend("float64").function(LETTERS, [mean.diff(lam), mean.diff(theta)])
+    multi = get_backend("multiprecision").function(LETTERS, [mean])
+    for point in [(0.7, 1.3, 0.6, -0.8, 2.0, 0.9), (0.3, 0.3, 0.6, -0.8, 1.0, 1.0), (0.01, 30.0, 0.6, -0.8, 0.99, 0.3)]:
+        expected = []
+        with mp.workdps(40):
+            step = mp.mpf(10) ** -12
+            for place in (4, 5):
+                ends = [[mp.mpf(v) + sign * step * (k == place) for k, v in enumerate(point)] for sign in (1, -1)]
+                up, down = (multi(*end)[0] for end in ends)
+                expected.append(float((up - down) / (2 * step)))
+        assert run(*point) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+def test_without_spike_the_forms_have_the_derivatives_of_the_plain_ones():
+    for form, plain in (("yy", "n"), ("mm", "pp")):
+        first, second = (SpectralMean(1 / (s + x), s, MarchenkoPastur(lam, 0, f)).diff(lam) for f in (form, plain))
+        run = get_backend("float64").function([x, lam], [first, second])
+        one, other = run(0.7, 2.0)
+        assert one == pytest.approx(other, rel=1e-13)
+    assert SpectralMean(1 / (s + x), s, MarchenkoPastur(lam, 0, "ym")).diff(lam) == 0
 
 
 def test_a_mean_of_a_constant_is_the_mass():

@@ -9,11 +9,18 @@ import pytest
 
 import theorem_engine as te
 from theorem_engine.validators import liao2026 as sim
+from theorem_engine.validators import liao2026_controls as controls
 from theorem_engine.validators import liao2026_matrices as matrices
+from theorem_engine.validators import liao2026_model as model
 
 
 def rng(seed=0):
     return np.random.default_rng(seed)
+
+
+def large(point):
+    """The point at a size at which finite-size shifts are those stated in the tests."""
+    return {**point, "size": 400}
 
 
 def close(samples, value, shift=0.0):
@@ -31,12 +38,12 @@ def test_the_error_is_gamma_squared_over_n_times_the_squared_resolvent(shape):
 def test_the_prefactor_met_in_summaries_is_not_the_identity():
     """gamma/(2 n) y^T Q^2 y differs from the error by far more than rounding."""
     p = n = 50
-    labels = sim.draw_labels(rng(1), n)
+    labels = model.draw_labels(rng(1), n)
     tokens = rng(2).standard_normal((p, n))
-    features = tokens @ sim.make_attention(sim.make_logits(tokens, np.zeros(p), np.zeros(p)), np.tanh, p, None)
+    features = tokens @ model.make_attention(model.make_logits(tokens, np.zeros(p), np.zeros(p)), np.tanh, p, None)
     gamma = 0.3
     image = np.linalg.solve(features.T @ features / n + gamma * np.eye(n), labels)
-    loss = sim.ridge_loss(features, labels, gamma)
+    loss = model.ridge_loss(features, labels, gamma)
     assert abs(loss - gamma**2 / n * image @ image) < 1e-13
     assert abs(loss - gamma / (2 * n) * image @ image) > 0.1
 
@@ -44,16 +51,16 @@ def test_the_prefactor_met_in_summaries_is_not_the_identity():
 @pytest.mark.parametrize("shape", [(20, 60), (60, 20)])
 def test_both_systems_give_the_ridge_solution(shape):
     features, gamma = rng(3).standard_normal(shape), 0.2
-    labels = sim.draw_labels(rng(4), shape[1])
+    labels = model.draw_labels(rng(4), shape[1])
     direct = np.linalg.solve(features @ features.T + shape[1] * gamma * np.eye(shape[0]), features @ labels)
-    assert np.allclose(sim.ridge_residual(features, labels, gamma), labels - features.T @ direct, atol=1e-11)
+    assert np.allclose(model.ridge_residual(features, labels, gamma), labels - features.T @ direct, atol=1e-11)
 
 
 @pytest.mark.parametrize("weights", ["aligned", "unit-aligned", "orthogonal", "none", None])
 def test_vectors_have_the_inner_products_asked_for(weights):
     products = {"key_norm2": 1.5, "query_norm2": 1.2, "mu_key": 0.7, "mu_query": -0.5, "key_query": 0.3}
     point = {"snr": 2.0, "weights": weights} if weights else {"snr": 2.0, **products}
-    rows = sim.make_vectors(point, 40)
+    rows = model.make_vectors(point, 40)
     products = rows @ rows.T
     wanted = {
         "aligned": np.full((3, 3), 2.0),
@@ -67,15 +74,15 @@ def test_vectors_have_the_inner_products_asked_for(weights):
 
 def test_impossible_inner_products_are_refused():
     with pytest.raises(ValueError, match="semidefinite"):
-        sim.make_vectors({"snr": 1.0, "mu_key": 2.0, "key_norm2": 1.0}, 10)
+        model.make_vectors({"snr": 1.0, "mu_key": 2.0, "key_norm2": 1.0}, 10)
     with pytest.raises(ValueError, match="dimensions"):
-        sim.make_vectors({"snr": 1.0, "weights": "orthogonal"}, 2)
+        model.make_vectors({"snr": 1.0, "weights": "orthogonal"}, 2)
 
 
 def test_logits_pair_rows_with_keys_and_columns_with_queries():
     tokens = rng(5).standard_normal((7, 5))
     key, query = rng(6).standard_normal((2, 7))
-    logits = sim.make_logits(tokens, key, query)
+    logits = model.make_logits(tokens, key, query)
     assert logits[1, 3] == pytest.approx(
         (tokens[:, 1] @ tokens[:, 3] + tokens[:, 1] @ key * (query @ tokens[:, 3])) / 7**0.5
     )
@@ -84,7 +91,7 @@ def test_logits_pair_rows_with_keys_and_columns_with_queries():
 def test_softmax_rows_sum_to_one_and_a_masked_token_ignores_itself():
     logits = 40 * rng(7).standard_normal((30, 30))
     for masked in (True, False):
-        attention = sim.softmax_attention(logits, masked=masked)
+        attention = model.softmax_attention(logits, masked=masked)
         assert np.allclose(attention.sum(axis=1), 1)
         assert np.all(np.diag(attention) == 0) == masked
 
@@ -102,7 +109,7 @@ def test_softmax_rows_sum_to_one_and_a_masked_token_ignores_itself():
     ],
 )  # fmt: skip
 def test_simulated_attention_meets_the_limit(point):
-    samples = sim.attention_error(point, rng(8), 12)["error"]
+    samples = sim.attention_error(large(point), rng(8), 12)["error"]
     assert close(samples, te.predict("liao2026.interpolation-error", **point).value, 0.01)
 
 
@@ -120,13 +127,13 @@ def test_the_diagonal_is_the_dominant_finite_size_effect():
 @pytest.mark.parametrize("point", [{"c": 0.5, "snr": 1, "weights": "aligned"}, {"c": 2, "snr": 0}])
 def test_the_gaussian_surrogate_meets_the_same_limit(point):
     point = {"gamma": 0.5, "a1": 0.6, "second_moment": 0.9, **point}
-    samples = sim.surrogate_error(point, rng(10), 10)["error"]
+    samples = sim.surrogate_error(large(point), rng(10), 10)["error"]
     assert close(samples, te.predict("liao2026.interpolation-error", **point).value, 0.01)
 
 
 def test_traces_of_the_noise_resolvent_meet_the_fixed_point():
     point = {"c": 0.7, "gamma": 0.5, "nonlinearity": "tanh"}
-    samples = matrices.noise_traces(point, rng(11), 6)
+    samples = matrices.noise_traces(large(point), rng(11), 6)
     predicted = te.predict("liao2026.noise-resolvent", **point).outputs
     for name in ("alpha", "beta", "delta"):
         assert close(samples[name], predicted[name], 0.01 * abs(predicted[name])), name
@@ -135,7 +142,7 @@ def test_traces_of_the_noise_resolvent_meet_the_fixed_point():
 @pytest.mark.parametrize("z", [-0.6, 1.5 + 0.8j])
 def test_spectral_forms_meet_their_closed_forms(z):
     point = {"c": 0.5, "snr": 1.5, "z": z}
-    samples = matrices.spectral_forms(point, rng(12), 16)
+    samples = matrices.spectral_forms(large(point), rng(12), 16)
     predicted = te.predict("liao2026.spiked-resolvent", **point).outputs
     for name, values in samples.items():
         assert close(values, predicted[name], 0.02 * abs(predicted[name]) + 0.003), name
@@ -144,22 +151,30 @@ def test_spectral_forms_meet_their_closed_forms(z):
 def test_ridge_on_tokens_meets_its_closed_form():
     point = {"c": 0.5, "gamma": 0.2, "snr": 2}
     assert close(
-        sim.raw_ridge_error(point, rng(13), 16)["error"], te.predict("liao2026.ridge-error", **point).value, 0.005
+        sim.raw_ridge_error(large(point), rng(13), 16)["error"],
+        te.predict("liao2026.ridge-error", **point).value,
+        0.005,
     )
 
 
 def test_plain_softmax_is_ridge_and_masked_softmax_is_attention():
     plain = {"c": 1, "gamma": 1, "masked": False}
-    assert close(sim.softmax_error(plain, rng(14), 10)["error"], te.predict("liao2026.softmax", **plain).value, 0.005)
+    assert close(
+        sim.softmax_error(large(plain), rng(14), 10)["error"], te.predict("liao2026.softmax", **plain).value, 0.005
+    )
     masked = {"c": 1, "gamma": 1}
     # measured shift: 0.035 at p = 400, falling like 1/sqrt(p)
-    assert close(sim.softmax_error(masked, rng(15), 10)["error"], te.predict("liao2026.softmax", **masked).value, 0.045)
+    assert close(
+        sim.softmax_error(large(masked), rng(15), 10)["error"], te.predict("liao2026.softmax", **masked).value, 0.045
+    )
 
 
 def test_unbalanced_labels_meet_their_remark():
     point = {"c": 1, "gamma": 1, "nonlinearity": "cos", "imbalance": 1}
     assert close(
-        sim.attention_error(point, rng(16), 16)["error"], te.predict("liao2026.class-imbalance", **point).value, 0.03
+        sim.attention_error(large(point), rng(16), 16)["error"],
+        te.predict("liao2026.class-imbalance", **point).value,
+        0.03,
     )
 
 
@@ -199,3 +214,103 @@ def test_equal_seeds_give_equal_samples_and_unknown_names_are_refused():
     assert np.array_equal(first, second)
     with pytest.raises(ValueError, match="gelu"):
         sim.attention_error({**point, "nonlinearity": "gelu"}, rng(), 1)
+
+
+def test_controls_have_mean_zero():
+    """Twelve means of 4000 draws, each within 5 standard errors: a false alarm in 1e-5 of seeds."""
+    products = {"snr": 2.0, "key_norm2": 1.0, "query_norm2": 1.0, "mu_key": 0.5, "mu_query": -0.3, "key_query": 0.2}
+    mu, key, query = model.make_vectors(products, 20)
+    source, found = rng(25), []
+    for _ in range(4000):
+        labels = model.draw_labels(source, 30)
+        found.append(controls.token_controls(model.draw_tokens(source, mu, labels), labels, mu, (mu, key, query)))
+    table = np.array(found)
+    assert table.shape == (4000, 12)
+    assert np.all(np.abs(table.mean(axis=0)) < 5 * table.std(axis=0) / 4000**0.5)
+
+
+def test_controls_change_the_spread_and_not_the_mean(monkeypatch):
+    point = {"p": 60, "n": 60, "gamma": 1.0, "nonlinearity": "tanh", "snr": 2.0}
+    smooth = sim.attention_error(point, rng(26), 600)["error"]
+    monkeypatch.setattr(controls, "CONTROLLED", 0)
+    plain = sim.attention_error(point, rng(27), 600)["error"]
+    assert smooth.std() < 0.6 * plain.std()
+    assert abs(smooth.mean() - plain.mean()) < 5 * np.hypot(smooth.std(), plain.std()) / 600**0.5
+
+
+def test_on_noise_the_error_is_a_mean_over_labels():
+    """The mean stays, the spread falls to that of a trace."""
+    point = {"p": 50, "n": 50, "gamma": 0.5, "nonlinearity": "tanh"}
+    averaged = sim.attention_error(point, rng(28), 300)["error"]
+    single = []
+    source = rng(29)
+    for _ in range(600):
+        labels = model.draw_labels(source, 50)
+        tokens = source.standard_normal((50, 50))
+        features = sim.entrywise(point)(tokens, np.zeros(50), np.zeros(50), source)
+        single.append(model.ridge_loss(features, labels, 0.5))
+    assert averaged.std() < 0.4 * np.std(single)
+    assert close(single, averaged.mean(), 5 * averaged.std() / 300**0.5)
+
+
+@pytest.mark.parametrize("c", [0.0431, 0.189, 1.0, 3.37, 20.6])
+def test_sizes_have_nearly_the_ratio_asked_for(c):
+    for size in (60, 120, 240):
+        p, n = model.sizes({"c": c, "size": size})
+        assert p / n == pytest.approx(c, rel=0.004)
+        assert (p * n) ** 0.5 == pytest.approx(size, rel=0.2)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.143, -1.0, 1.0])
+def test_labels_have_their_mean_on_average(mean):
+    labels = model.draw_labels(rng(30), 31, mean, 4000)
+    assert set(np.unique(labels)) <= {-1.0, 1.0}
+    assert labels.mean() == pytest.approx(mean, abs=1e-3)
+    assert np.ptp(labels.mean(axis=0)) <= 2 / 31 + 1e-12
+
+
+def test_a_given_diagonal_is_not_ignored():
+    with pytest.raises(ValueError, match="diagonal"):
+        sim.attention_error_as_defined({"p": 9, "n": 9, "gamma": 1, "nonlinearity": "tanh", "diagonal": 0.5}, rng(), 1)
+
+
+@pytest.mark.parametrize("point", [{"c": 0.5}, {"c": 0.5, "snr": 1.5}])
+def test_simulated_limits_meet_theirs(point):
+    """Largest gaps seen at this size: 1 %."""
+    point = {**point, "nonlinearity": "tanh"}
+    predicted = te.predict("liao2026.limits", **point).outputs
+    samples = sim.error_limits(large(point), rng(31), 16)
+    for output in ("M1", "floor"):
+        assert close(samples[output], predicted[output], 0.02 * predicted[output])
+
+
+def test_the_wide_limit_is_met_on_noise():
+    point = {"c": 1, "gamma": 0.5, "nonlinearity": "tanh"}
+    wide = te.predict("liao2026.limits", **point).outputs["wide"]
+    assert close(sim.error_limits(large(point), rng(32), 12)["wide"], wide, 0.02)
+    assert "wide" not in sim.error_limits({**point, "snr": 1.0}, rng(), 2)
+
+
+def test_the_window_of_reversal_is_that_of_the_closed_form():
+    point = {"c": 0.5, "gamma": 1.0, "nonlinearity": "tanh"}
+    predicted = te.predict("liao2026.reversal", **point).outputs
+    samples = matrices.reversal_window(large(point), rng(33), 8)
+    for name in ("best_ratio_snr", "snr_low", "snr_high"):
+        assert close(samples[name], predicted[name], 0.03 * predicted[name]), name
+    assert set(matrices.reversal_window({**point, "c": 1, "weights": "aligned"}, rng(), 2)) == {"best_ratio_snr"}
+    even = matrices.reversal_window({**point, "nonlinearity": "cos"}, rng(), 2)
+    assert np.all(even["best_ratio_snr"] == 0)
+
+
+def test_the_error_at_all_strengths_is_that_of_ridge_itself():
+    """The rank-two formula of reversal_window against the regression as defined."""
+    source = rng(34)
+    noise, labels = source.standard_normal((30, 20)), model.draw_labels(source, 20)
+    direction = np.ones(30) / 30**0.5
+    gamma, strength = 0.4, 1.7
+    loss = model.ridge_loss(noise + strength**0.5 * np.outer(direction, labels), labels, gamma)
+    inverse = np.linalg.inv(noise.T @ noise / 20 + gamma * np.eye(20))
+    y, h = labels / 20**0.5, noise.T @ direction / 20**0.5
+    forms = [a @ inverse @ b for a, b in ((y, y), (y, h), (h, h))]
+    slopes = [-(a @ inverse @ inverse @ b) for a, b in ((y, y), (y, h), (h, h))]
+    assert gamma**2 * matrices._slope_of_form(forms, slopes, strength**0.5) == pytest.approx(loss, rel=1e-10)

@@ -75,6 +75,11 @@ class Backend(ABC):
 
     def compile(self, plan: Plan) -> Numeric:
         """Compile a plan into a function of its inputs that returns the values of its targets."""
+        block = plan.steps[0] if len(plan.steps) == 1 else None
+        if isinstance(block, Evaluate) and set(plan.targets) <= {s for s, _ in block.equations}:
+            # one block of elementary equations needs no bookkeeping, which would cost more than the block
+            direct = self.elementary(plan.inputs, block.equations, plan.targets)
+            return lambda *values: list(direct(*values))
         place = {symbol: i for i, symbol in enumerate(plan.inputs)}
         steps: list[tuple[Numeric, tuple[int, ...], tuple[int, ...]]] = []
 

@@ -194,3 +194,51 @@ def atoms(ratio: Any, spike: Any, forms: Sequence[str], kit: Kit) -> tuple[Any, 
         "mm": (nothing, label * turned**2),
     }
     return place, {form: masses[form] for form in forms}
+
+
+#: Nearer to critical than this, in the logarithm, the law's own pole would slow the midpoint rule down.
+CRITICAL = 2.0
+
+
+def midpoint_rule(ratio: Any, spike: Any, forms: Sequence[str], count: int) -> tuple[Any, Any, Any]:
+    """Places, weights and roundings at arrays of ratios and spikes: midpoints in the angle, then zero and the outlier.
+
+    Places have the shape (points, nodes), weights and roundings (forms, points, nodes); roundings times the absolute
+    values of a body at the places, summed, are what an error of one unit amounts to. The rule converges like
+    exp(-2 count d), d the distance of the body's nearest pole in the plane of the angle. The density has poles of its
+    own, at zero and where the outlier leaves the bulk. Where they are near, the weights of the last two nodes are not
+    the masses there but what makes the rule exact for the lowest moments, which takes those poles out.
+    """
+    half = (np.arange(count) + 0.5) * (math.pi / (2 * count))
+    cosine2, sine2 = np.cos(half) ** 2, np.sin(half) ** 2
+    ratio, spike = ratio[:, None], spike[:, None]
+    strength = spike**2 / np.sqrt(ratio)
+    density = bulk_density(cosine2, sine2, ratio, spike, forms, ARRAY)
+    _, masses = atoms(ratio, spike, forms, ARRAY)
+    near_zero, near_spike = np.abs(np.log(ratio)) < CRITICAL, np.abs(np.log(strength)) < CRITICAL
+    outlier = (1 + np.sqrt(ratio) / strength) * (1 + np.sqrt(ratio) * strength)
+    places = np.empty((ratio.size, count + 2))
+    places[:, :count] = bulk_place(cosine2, ratio, ARRAY)
+    # a node that is not used stands in the bulk, where every body is finite
+    places[:, [count]] = np.where(near_zero | (ratio > 1), 0.0, places[:, :1])
+    places[:, [count + 1]] = np.where(near_spike | (strength > 1), outlier, places[:, :1])
+    weights = np.empty((len(forms), ratio.size, count + 2))
+    for form, weight in zip(forms, weights, strict=True):
+        weight[:, :count] = math.pi / count * density[form]
+        missing = {"n": 1.0, "pp": ratio, "yy": 1.0, "ym": spike, "mm": spike**2 + ratio}[form]
+        missing = missing - weight[:, :count].sum(axis=1, keepdims=True)
+        zero, outside = masses[form]
+        if form == "yy":
+            first = 1 + spike**2 - (weight * places)[:, :count].sum(axis=1, keepdims=True)
+            outside = np.where(near_spike, np.where(near_zero, first / outlier, missing - zero), outside)
+            zero = np.where(near_zero, missing - outside, zero)
+        elif form == "n":
+            zero = np.where(near_zero, missing, zero)
+        elif form != "pp":
+            outside = np.where(near_spike, missing, outside)
+        weight[:, count:] = np.concatenate([zero, outside], axis=1)
+    roundings = np.abs(weights)
+    for form, rounding in zip(forms, roundings, strict=True):
+        rounding[:, [count]] += near_zero * (form in ("n", "yy"))
+        rounding[:, [count + 1]] += near_spike * (form in ("yy", "ym", "mm")) * (1 + spike**2 + ratio)
+    return places, weights, roundings

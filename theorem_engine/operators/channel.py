@@ -44,19 +44,24 @@ class TokenLogSum(sympy.Function):
 class LargestLog(sympy.Function):
     """``LargestLog(omega, s)``: for each token, the log probability that it is the largest of omega + s xi.
 
-    xi is standard normal and independent for each token.
+    xi is standard normal and independent for each token. ``LargestLog(omega, s, slope)`` is the log probability
+    that the token is drawn from softmax(slope (omega + s xi)).
     """
 
-    nargs = 2
+    nargs = (2, 3)
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
-        return rf"\log P\left({printer._print(self.args[0])}; {printer._print(self.args[1])}\right)"
+        inside = "; ".join(printer._print(x) for x in self.args)
+        return rf"\log P\left({inside}\right)"
 
 
 class LargestScore(sympy.Function):
-    """``LargestScore(omega, c, s)``: derivative in omega of log sum_l exp(c_l) P_l(omega), P as in ``LargestLog``."""
+    """``LargestScore(omega, c, s)``: derivative in omega of log sum_l exp(c_l) P_l(omega), P as in ``LargestLog``.
 
-    nargs = 3
+    ``LargestScore(omega, c, s, slope)`` where a token is drawn.
+    """
+
+    nargs = (3, 4)
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
         inside = ", ".join(printer._print(x) for x in self.args)

@@ -11,7 +11,7 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.points import each_point
-from theorem_engine.methods.prox import POINTS, RESPONSES
+from theorem_engine.methods.prox import points, responses
 from theorem_engine.replicates import COUNT, chosen
 from theorem_engine.trace import note
 
@@ -82,10 +82,10 @@ class _Channel:
         if self.fields is not None:
             omega, w, y, width_k, width_v = self.fields(*letters)
             arguments = np.broadcast_to(omega, (count, tokens)), np.broadcast_to(w, (count, tokens)), y
-            nearest = POINTS[self.point.weights](*arguments, float(width_k), float(width_v))
+            nearest = points(self.point.weights)(*arguments, float(width_k), float(width_v))
             found = [nearest.chi, nearest.z, nearest.rho, nearest.jumped]
             if len(self.point.finds) > len(found):
-                response = RESPONSES[self.point.weights](nearest, arguments[1], float(width_k), float(width_v))
+                response = responses(self.point.weights)(nearest, arguments[1], float(width_k), float(width_v))
                 found += [response.kk, response.kv, response.vv, response.cross]
         columns = [np.broadcast_to(body, (count, 1)) for body in self.bodies(*found, *letters)]
         return np.concatenate(columns, axis=1).reshape(len(indices), size, -1).mean(axis=1)
@@ -106,7 +106,7 @@ def _together(indices: tuple[int, ...], size: int, width: int) -> Any:
     return np.concatenate([_drawn(i, size, width) for i in indices])
 
 
-@lru_cache(maxsize=8 * COUNT)
+@lru_cache(maxsize=4 * COUNT)
 def _kept(index: int, size: int, width: int) -> Any:
     return _drawn(index, size, width)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.float64.iterated import lower_iterated
 from theorem_engine.errors import NotConverged
-from theorem_engine.methods.iteration import iterate
-from theorem_engine.methods.newton import Array, Places, as_columns, solve_group
+from theorem_engine.methods.newton import Array, Places, as_columns, newton_step, solve_group, solve_point
 from theorem_engine.plan import Solve
 from theorem_engine.trace import note
 
@@ -17,20 +19,21 @@ from theorem_engine.trace import note
 ACCEPT = 1e-9
 #: Continuation multiplies its letter by this, at most so many times.
 EASE, EASINGS = 4.0, 16
-#: Iterations of a map: memory, damping, budget, and the residual aimed at. Means over samples whose proximal
-#: points jump are smooth only up to the share of one sample, so less is accepted than is aimed at.
-ITERATIONS = {"anderson": (6, 0.7, 150, 1e-9), "iteration": (0, 1.0, 4000, 1e-9)}
-ACCEPT_ITERATION = 1e-3
 
 
 def lower_group(solve: Solve, backend: Backend) -> Numeric:
     """Newton from each branch's start; the first branch that converges everywhere is returned."""
-    kind = _Linear if solve.is_linear else _Newton if solve.method == "newton" else _Iteration
-    lowered = kind(solve, backend)
+    if solve.method != "newton":
+        return lower_iterated(solve, backend)
+    lowered = _Linear(solve, backend) if solve.is_linear else _Newton(solve, backend)
 
     def evaluate(*values: Any) -> list[Any]:
-        columns, shape = as_columns(values) if values else (np.zeros((0, 1)), ())
         with np.errstate(all="ignore"):
+            if all(isinstance(v, (float, int)) for v in values):
+                single = lowered.point([float(v) for v in values])
+                if single is not None:
+                    return single
+            columns, shape = as_columns(values) if values else (np.zeros((0, 1)), ())
             found = lowered(columns)
         return [float(row[0]) for row in found] if shape == () else [row.reshape(shape) for row in found]
 
@@ -46,20 +49,35 @@ class _Group:
         self.size = len(solve.unknowns)
         self.names = ", ".join(s.name for s in solve.unknowns)
 
+    def __call__(self, columns: Array) -> Array:
+        """Unknowns at many points; rows of the argument are starts, branch by branch, and parameters."""
+        raise NotImplementedError
+
+    def point(self, values: Sequence[float]) -> list[float] | None:
+        """Unknowns at one point given by plain floats; None where the way for many points has to be taken."""
+        return None
+
     def system(self, x: Array, parameters: Array) -> tuple[Array, Array]:
-        """Right-hand sides and Jacobian; a single point runs on plain floats, which is several times faster."""
-        if x.shape[1] == 1:
-            try:
-                flat = np.array(self.run(*x[:, 0].tolist(), *parameters[:, 0].tolist()), dtype=float)[:, None]
-            except (OverflowError, ZeroDivisionError):
-                flat = np.full((self.size * (self.size + 1), 1), np.inf)
-        else:
-            flat = np.stack([np.broadcast_to(v, x.shape[1:]) for v in self.run(*x, *parameters)])
+        """Right-hand sides and Jacobian at many points."""
+        flat = np.stack([np.broadcast_to(v, x.shape[1:]) for v in self.run(*x, *parameters)])
         return flat[: self.size], flat[self.size :].reshape(self.size, self.size, -1)
 
 
 class _Linear(_Group):
     """Equations linear in their unknowns: one solution of a linear system."""
+
+    def point(self, values: Sequence[float]) -> list[float] | None:
+        origin = [0.0] * self.size
+        try:
+            flat = self.run(*origin, *values)
+            # from the origin one Newton step arrives
+            x = newton_step(origin, flat, (False,) * self.size)
+        except (OverflowError, ZeroDivisionError):
+            return None
+        if not x:
+            return None
+        note(f"linear group {self.names}", 0.0)
+        return x
 
     def __call__(self, parameters: Array) -> Array:
         value, jacobian = self.system(np.zeros((self.size, parameters.shape[1])), parameters)
@@ -75,6 +93,24 @@ class _Linear(_Group):
 
 class _Newton(_Group):
     """Newton's method from each branch's start, by way of an easier problem where it fails."""
+
+    def point(self, values: Sequence[float]) -> list[float] | None:
+        parameters = values[self.size * len(self.solve.starts) :]
+
+        def system(x: Sequence[float]) -> Sequence[float]:
+            try:
+                found: Sequence[float] = self.run(*x, *parameters)
+                return found
+            except (OverflowError, ZeroDivisionError):
+                return [math.inf] * (self.size * (self.size + 1))
+
+        for branch in range(len(self.solve.starts)):
+            start = values[branch * self.size : (branch + 1) * self.size]
+            x, residual, steps = solve_point(system, start, self.solve.positive)
+            if residual <= ACCEPT:
+                note(f"Newton for {self.names}", residual, f"{steps} steps, branch {branch}")
+                return x
+        return None
 
     def __call__(self, columns: Array) -> Array:
         branches = len(self.solve.starts)
@@ -107,34 +143,3 @@ class _Newton(_Group):
         better = left < residual[failed]
         x[:, failed[better]], residual[failed[better]] = again[:, better], left[better]
         return x, residual, steps + more + last
-
-
-class _Iteration(_Group):
-    """Iteration of the map at each point, from each branch's start until one converges."""
-
-    def __call__(self, columns: Array) -> Array:
-        branches = len(self.solve.starts)
-        found = [self._point(columns[:, n], branches) for n in range(columns.shape[1])]
-        return np.stack(found, axis=1)
-
-    def _point(self, column: Array, branches: int) -> Array:
-        parameters = column[self.size * branches :].tolist()
-        memory, damping, steps, tolerance = ITERATIONS[self.solve.method]
-
-        def function(x: Array) -> Array:
-            try:
-                return np.array(self.run(*x.tolist(), *parameters), dtype=float)
-            except (OverflowError, ZeroDivisionError):
-                return np.full(self.size, np.nan)
-
-        seen = []
-        for branch in range(branches):
-            start = column[branch * self.size : (branch + 1) * self.size]
-            x, residual, taken = iterate(
-                function, start, self.solve.positive, memory=memory, damping=damping, steps=steps, tolerance=tolerance
-            )
-            if residual <= (ACCEPT_ITERATION if memory else 10 * tolerance):
-                note(f"{self.solve.method} for {self.names}", residual, f"{taken} evaluations, branch {branch}")
-                return x
-            seen.append(f"branch {branch}: residual {residual:.1e} after {taken} evaluations")
-        raise NotConverged(f"the group {self.names} did not converge (wanted {tolerance:.0e}); {'; '.join(seen)}")

@@ -11,6 +11,7 @@ import numpy as np
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.points import each_point
 from theorem_engine.errors import NotConverged
+from theorem_engine.methods.iteration import following
 from theorem_engine.methods.search import SCAN, find_minimum, find_valley, follow_down, scan_points
 from theorem_engine.trace import note
 
@@ -36,7 +37,8 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             return tuple(float(s) for s in slopes(*map(np.float64, place), *values))
 
         if not minimum.slopes:
-            where = follow_down(height, edges, minimum.scan or 9)
+            with following():
+                where = follow_down(height, edges, minimum.scan or 9)
             note("minimum", np.nan, "by values alone")
             return [height(*where), *where]
         if len(letters) == 1:

@@ -11,22 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.float64.spectral_quadrature import Quadrature
 from theorem_engine.methods.polynomial import array_roots, scalar_roots
-from theorem_engine.methods.spectral import (
-    ARRAY,
-    SCALAR,
-    Kit,
-    angle_distance,
-    atoms,
-    bulk_density,
-    bulk_place,
-    nodes,
-    pole_weights,
-    resolvents,
-)
-from theorem_engine.operators.spectral_mean import Bundle, take_apart
+from theorem_engine.methods.spectral import ARRAY, SCALAR, angle_distance, pole_weights, resolvents
+from theorem_engine.operators.spectral_bundle import Bundle, take_apart
 from theorem_engine.trace import note
 
 EPS = float(np.finfo(float).eps)
@@ -36,8 +27,6 @@ DOUBT = 4e-12
 CLOSE = 1e-5
 #: Quadrature needs about 1/distance nodes, the distance of the roots from the bulk in the angle's plane.
 NEAR = 0.03
-#: The double-exponential rule on [-REACH, REACH] starts with this step and halves it at most so often.
-REACH, STEP, HALVINGS = 3.7, 0.125, 7
 #: Points integrated at once: memory stays small.
 BLOCK = 64
 
@@ -52,7 +41,6 @@ class _Lowered:
 
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
         bundle: Bundle = take_apart(means)
-        s = bundle.variable
         self.members = bundle.members
         self.forms = tuple(dict.fromkeys(form for _, form in bundle.members))
         self.law = backend.function(parameters, [bundle.ratio, bundle.spike])
@@ -60,57 +48,58 @@ class _Lowered:
         self.constant = (
             backend.function(parameters, means_of_polynomials) if any(m != 0 for m in means_of_polynomials) else None
         )
-        self.bodies = backend.function([s, *parameters], [bundle.proper_part(i) for i in range(len(bundle.bodies))])
-        self.poles = [_Pole(bundle, k, parameters, backend) for k in range(len(bundle.denominators))]
+        self.quadrature = Quadrature(bundle, self.forms, parameters, backend)
+        self.poles = [_Pole(bundle, k, self.forms, parameters, backend) for k in range(len(bundle.denominators))]
+        self.detail = ""
 
     def __call__(self, *values: Any) -> list[Any]:
-        shape = np.broadcast_shapes(*[np.shape(v) for v in values]) if values else ()
-        with np.errstate(all="ignore"):
-            if shape == ():
-                results, errors = self._scalar(tuple(float(v) for v in values))
-            else:
-                flat = [np.broadcast_to(np.asarray(v, dtype=float), shape).ravel() for v in values]
+        if all(isinstance(v, (float, int)) for v in values):
+            results, errors = self._scalar(tuple(map(float, values)))
+        else:
+            shape = np.broadcast_shapes(*[np.shape(v) for v in values])
+            flat = [np.broadcast_to(np.asarray(v, dtype=float), shape).ravel() for v in values]
+            with np.errstate(all="ignore"):
                 table, gaps = self._array(flat)
-                results, errors = [r.reshape(shape) for r in table], [e.reshape(shape) for e in gaps]
-            if self.constant is not None:
-                fixed = self.constant(*values)
-                results = [r + f for r, f in zip(results, fixed, strict=True)]
+            results, errors = [r.reshape(shape) for r in table], [e.reshape(shape) for e in gaps]
+        if self.constant is not None:
+            fixed = self.constant(*values)
+            results = [r + f for r, f in zip(results, fixed, strict=True)]
         note("spectral mean", errors, self.detail)
         return results
 
-    detail = ""
-
     def _scalar(self, values: tuple[float, ...]) -> tuple[list[Any], list[float]]:
-        ratio, spike = (float(v) for v in self.law(*values))
+        ratio, spike = map(float, self.law(*values))
         totals, sizes = [0.0] * len(self.members), [0.0] * len(self.members)
         trusted, roots = True, []
         try:
             for pole in self.poles:
-                places = pole.scalar_places(values)
-                trusted = trusted and places is not None
-                for z, multiplicity in places or ():
-                    roots.append(z)
-                    terms, doubt = pole.terms(z, ratio, spike, self.forms, self.members, values, SCALAR)
-                    for i, term in terms:
+                places, good = pole.scalar_places(values)
+                trusted = trusted and good
+                roots += [z for z, _ in places]
+                for z, multiplicity in places if good else ():
+                    series = resolvents(z, ratio, spike, self.forms, pole.order, SCALAR)
+                    *terms, curvature = pole.terms(z, *(x for form in self.forms for x in series[form]), *values)
+                    doubt = multiplicity * pole.order * (1 + abs(curvature))
+                    for i, term in zip(pole.members, terms, strict=True):
                         totals[i] += multiplicity * term.real
-                        sizes[i] += multiplicity * doubt * abs(term)
+                        sizes[i] += doubt * abs(term)
         except (ZeroDivisionError, OverflowError):
             trusted = False
         errors = [2 * EPS * size for size in sizes]
         if trusted and all(e <= DOUBT * abs(t) for e, t in zip(errors, totals, strict=True)):
             self.detail = "residues"
             return totals, errors
-        points = _Points(self, [np.array([v]) for v in values], np.array([ratio]), np.array([spike]))
-        is_near = any(angle_distance(z, ratio, SCALAR) < NEAR for z in roots)
-        if trusted and (is_near or bool(np.all(np.array(errors) <= DOUBT * points.sizes()[:, 0]))):
+        distance = min((_distance(z, ratio) for z in roots), default=0.0)
+        if trusted and distance < NEAR:
             self.detail = "residues"
             return totals, errors
-        table, gaps = points.means()
-        better = [not trusted or gap[0] < e for gap, e in zip(gaps, errors, strict=True)]
+        with np.errstate(all="ignore"):
+            table, gaps = self.quadrature.at_point(values, ratio, spike, distance)
+        better = [not trusted or gap < e for gap, e in zip(gaps, errors, strict=True)]
         self.detail = f"quadrature for {sum(better)} of {len(better)}"
         return (
-            [float(q[0]) if b else t for q, t, b in zip(table, totals, better, strict=True)],
-            [float(g[0]) if b else e for g, e, b in zip(gaps, errors, better, strict=True)],
+            [q if b else t for q, t, b in zip(table, totals, better, strict=True)],
+            [g if b else e for g, e, b in zip(gaps, errors, better, strict=True)],
         )
 
     def _array(self, values: Sequence[Any]) -> tuple[Any, Any]:
@@ -125,118 +114,71 @@ class _Lowered:
                 if not multiplicity.any():
                     continue
                 distance = np.minimum(distance, angle_distance(z, ratio, ARRAY))
-                terms, doubt = pole.terms(z, ratio, spike, self.forms, self.members, values, ARRAY)
-                for i, term in terms:
+                series = resolvents(z, ratio, spike, self.forms, pole.order, ARRAY)
+                *terms, curvature = pole.terms(z, *(x for form in self.forms for x in series[form]), *values)
+                doubt = multiplicity * pole.order * (1 + np.abs(curvature))
+                for i, term in zip(pole.members, terms, strict=True):
                     totals[i] += multiplicity * term.real
-                    sizes[i] += multiplicity * doubt * np.abs(term)
+                    sizes[i] += doubt * np.abs(term)
         errors = 2 * EPS * sizes
         trusted &= np.isfinite(totals).all(axis=0)
         doubtful = ~(trusted & ((distance < NEAR) | (errors <= DOUBT * np.abs(totals)).all(axis=0)))
-        tried = 0
-        if doubtful.any():
-            where = np.flatnonzero(doubtful)
-            for part in np.array_split(where, -(-where.size // BLOCK)):
-                points = _Points(self, [v[part] for v in values], ratio[part], spike[part])
-                fine = trusted[part] & (errors[:, part] <= DOUBT * points.sizes()).all(axis=0)
-                part = part[~fine]
-                if not part.size:
-                    continue
-                tried += part.size
-                table, gaps = _Points(self, [v[part] for v in values], ratio[part], spike[part]).means()
-                better = ~trusted[part] | (gaps < errors[:, part])
-                totals[:, part] = np.where(better, table, totals[:, part])
-                errors[:, part] = np.where(better, gaps, errors[:, part])
-        self.detail = f"residues; quadrature tried at {tried} of {count} points"
+        where = np.flatnonzero(doubtful)
+        for part in np.array_split(where, -(-where.size // BLOCK)) if where.size else ():
+            here = [v[part] for v in values], ratio[part], spike[part]
+            table, gaps = self.quadrature.at_points(*here, np.nan_to_num(distance[part], nan=0.0, posinf=0.0))
+            better = ~trusted[part] | (gaps < errors[:, part])
+            totals[:, part] = np.where(better, table, totals[:, part])
+            errors[:, part] = np.where(better, gaps, errors[:, part])
+        self.detail = f"residues; quadrature tried at {where.size} of {count} points"
         return totals, errors
 
 
-class _Points:
-    """Quadrature on the spectrum at some points: a double-exponential rule over the bulk, and the atoms."""
-
-    def __init__(self, lowered: _Lowered, values: Sequence[Any], ratio: Any, spike: Any) -> None:
-        self.lowered = lowered
-        self.values, self.ratio, self.spike = values, ratio, spike
-
-    def sizes(self) -> Any:
-        """Means of absolute values, roughly: what rounding errors are to be compared with."""
-        half = round(REACH / STEP)
-        sizes = self._sums(np.arange(-half, half + 1) * STEP)[1] * STEP
-        return self._with_atoms(sizes, np.zeros(sizes.shape))[0]
-
-    def _sums(self, t: Any) -> tuple[Any, Any]:
-        """Sums of the integrands and of their absolute values over some nodes."""
-        cosine2, sine2, weight = nodes(t, ARRAY)
-        ratio, spike = self.ratio[:, None], self.spike[:, None]
-        density = bulk_density(cosine2, sine2, ratio, spike, self.lowered.forms, ARRAY)
-        body = self.lowered.bodies(bulk_place(cosine2, ratio, ARRAY), *(v[:, None] for v in self.values))
-        products = [weight * density[form] * body[b] for b, form in self.lowered.members]
-        shape = (self.ratio.size, t.size)
-        # where the density vanishes so does the product, whatever the body does
-        table = np.stack([np.broadcast_to(np.where(np.isfinite(p), p, 0.0), shape) for p in products])
-        return table.sum(axis=-1), np.abs(table).sum(axis=-1)
-
-    def means(self) -> tuple[Any, Any]:
-        """Means and error estimates; the step is halved until the sums settle."""
-        step = STEP
-        half = round(REACH / STEP)
-        sums, sizes = self._sums(np.arange(-half, half + 1) * step)
-        gap = np.full(sums.shape, np.inf)
-        for _ in range(HALVINGS):
-            new, new_sizes = self._sums((np.arange(-half, half) + 0.5) * step)
-            gap = np.abs(new - sums) * step / 2
-            sums, sizes = sums + new, sizes + new_sizes
-            step, half = step / 2, 2 * half
-            # convergence is geometric: a gap of half the digits leaves none after the next halving
-            if np.all(gap <= 1e-9 * sizes * step):
-                break
-        scale = sizes * step
-        errors = np.where(gap <= 1e-9 * scale, 10 * gap * (gap / (scale + 1e-300)), gap) + 4 * EPS * scale
-        return self._with_atoms(sums * step, errors)
-
-    def _with_atoms(self, table: Any, errors: Any) -> tuple[Any, Any]:
-        bodies, members = self.lowered.bodies, self.lowered.members
-        place, masses = atoms(self.ratio, self.spike, self.lowered.forms, ARRAY)
-        if not any(np.any(m) for pair in masses.values() for m in pair):
-            return table, errors
-        at_zero, outside = bodies(0 * self.ratio, *self.values), bodies(place, *self.values)
-        for i, (body, form) in enumerate(members):
-            for mass, value in zip(masses[form], (at_zero[body], outside[body]), strict=True):
-                extra = np.where(mass > 0, mass * value, 0.0)
-                table[i] += extra
-                errors[i] += 4 * EPS * np.abs(extra)
-        return table, errors
+def _distance(z: complex, ratio: float) -> float:
+    """Distance of a root from the bulk in the plane of the angle; zero where there is no root."""
+    return angle_distance(z, ratio, SCALAR) if abs(z) < 1e150 else 0.0
 
 
 class _Pole:
-    """The roots of one denominator and what is analytic there."""
+    """The roots of one denominator, and the residues there as one compiled function of the resolvents."""
 
-    def __init__(self, bundle: Bundle, index: int, parameters: tuple[Any, ...], backend: Backend) -> None:
-        import sympy
-
+    def __init__(
+        self, bundle: Bundle, index: int, forms: Sequence[str], parameters: tuple[Any, ...], backend: Backend
+    ) -> None:
         s, base = bundle.variable, bundle.denominators[index]
+        powers = [body.powers[index] for body in bundle.bodies]
         self.order = bundle.highest_power(index)
-        self.powers = [body.powers[index] for body in bundle.bodies]
+        self.members = [i for i, (body, _) in enumerate(bundle.members) if powers[body]]
         self.coefficients = backend.function(parameters, sympy.Poly(sympy.expand(base), s).all_coeffs())
-        self.derivatives = backend.function([s, *parameters], [base.diff(s, k) for k in range(self.order + 2)])
-        parts = [bundle.regular_part(b, index).diff(s, k) for b, power in enumerate(self.powers) for k in range(power)]
-        self.regular = backend.function([s, *parameters], parts)
-        starts = np.cumsum([0, *self.powers])
-        self.slices = [slice(int(a), int(b)) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        self.value_and_slope = backend.function([s, *parameters], [base, base.diff(s)])
+        slopes = [sympy.Dummy(f"slope{k}") for k in range(self.order + 1)]
+        series = {form: [sympy.Dummy(f"{form}{k}") for k in range(self.order)] for form in forms}
+        terms = []
+        for i in self.members:
+            body, form = bundle.members[i]
+            weights = pole_weights(series[form], slopes, powers[body])
+            regular = bundle.regular_part(body, index)
+            terms.append(sympy.Add(*(w * regular.diff(s, k) for k, w in enumerate(weights))))
+        #: (root, resolvents of all forms, parameters) -> contributions to the members, and z D''/D', which tells
+        #: how much they amplify rounding.
+        self.terms = backend.function(
+            [s, *(x for form in forms for x in series[form]), *parameters],
+            [*terms, s * slopes[1] / slopes[0]],
+            {slope: base.diff(s, k + 1) for k, slope in enumerate(slopes)},
+        )
 
-    def scalar_places(self, values: tuple[float, ...]) -> list[tuple[complex, int]] | None:
-        """Polished roots with Im >= 0 and how often each counts; None where they are no use."""
-        found = scalar_roots([float(c) for c in self.coefficients(*values)])
-        polished = []
-        for z in found:
-            polished.append(z := _polish(lambda x: self.derivatives(x, *values)[:2], z))
-            if z != z or abs(z) > 1e150:
-                return None
+    def scalar_places(self, values: tuple[float, ...]) -> tuple[list[tuple[complex, int]], bool]:
+        """Polished roots with Im >= 0 and how often each counts, and whether residues there are of use."""
+        polished = [
+            _polish(self.value_and_slope, root, values)
+            for root in scalar_roots([float(c) for c in self.coefficients(*values)])
+        ]
+        good = all(abs(z) < 1e150 for z in polished)
         everything = [*polished, *(z.conjugate() for z in polished if z.imag > 0)]
         for i, z in enumerate(everything):
             for other in everything[:i]:
-                if abs(z - other) < CLOSE * abs(z):
-                    return None
-        return [(z, 2 if z.imag > 0 else 1) for z in polished]
+                good = good and not abs(z - other) < CLOSE * abs(z)
+        return [(z, 2 if z.imag > 0 else 1) for z in polished], good
 
     def array_places(self, values: Sequence[Any], count: int) -> tuple[Any, Any, Any]:
         """Polished roots as rows, how often each counts, and where they can be used."""
@@ -247,7 +189,7 @@ class _Pole:
             paired = (roots[k] == roots[k - 1].conj()) & (roots[k].imag != 0) & (multiplicities[k - 1] == 1)
             multiplicities[k - 1 : k + 1] = np.where(paired, [[2], [0]], multiplicities[k - 1 : k + 1])
         for _ in range(3):
-            value, slope = self.derivatives(roots, *values)[:2]
+            value, slope = self.value_and_slope(roots, *values)
             step = value / slope
             roots = np.where(np.isfinite(step), roots - step, roots)
         good = np.isfinite(roots).all(axis=0) & (np.abs(roots) < 1e150).all(axis=0)
@@ -256,35 +198,12 @@ class _Pole:
                 good &= np.abs(roots[i] - roots[k]) >= CLOSE * np.abs(roots[i])
         return roots, multiplicities, good
 
-    def terms(
-        self, z: Any, ratio: Any, spike: Any, forms: Sequence[str], members: Sequence[tuple[int, str]],
-        values: Sequence[Any], kit: Kit,
-    ) -> tuple[list[tuple[int, Any]], Any]:  # fmt: skip
-        """Contributions of one root to the members, and how much rounding they amplify."""
-        slopes = self.derivatives(z, *values)[1:]
-        series = resolvents(z, ratio, spike, forms, self.order, kit)
-        regular = self.regular(z, *values)
-        weights: dict[tuple[str, int], list[Any]] = {}
-        result = []
-        for i, (body, form) in enumerate(members):
-            power = self.powers[body]
-            if not power:
-                continue
-            if (form, power) not in weights:
-                weights[form, power] = pole_weights(series[form], slopes, power)
-            parts = regular[self.slices[body]]
-            total = weights[form, power][0] * parts[0]
-            for k in range(1, power):
-                total = total + weights[form, power][k] * parts[k]
-            result.append((i, total))
-        return result, self.order * (1 + abs(z * slopes[1] / slopes[0]))
 
-
-def _polish(function: Callable[[complex], Sequence[Any]], z: complex) -> complex:
+def _polish(function: Callable[..., Sequence[Any]], z: complex, values: tuple[float, ...]) -> complex:
     """Newton until the step no longer shrinks; the polynomial is in its author's form."""
     last = float("inf")
     for _ in range(8):
-        value, slope = function(z)
+        value, slope = function(z, *values)
         if not slope:
             return z
         step = value / slope

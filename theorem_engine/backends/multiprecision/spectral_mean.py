@@ -11,7 +11,7 @@ from mpmath import mp
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.errors import NotConverged
 from theorem_engine.methods.spectral import Kit, atoms, bulk_density, bulk_place, nodes, pole_weights, resolvents
-from theorem_engine.operators.spectral_mean import Bundle, take_apart
+from theorem_engine.operators.spectral_bundle import Bundle, take_apart
 
 #: Bits carried beyond the working precision, before any loss is seen.
 SPARE = 30

@@ -1,0 +1,181 @@
+"""Figure 3 of the paper, and the branches of the Bayes-optimal learner around its hard phase (ours)."""
+
+import theorem_engine as te
+from theorem_engine import Source, declare_figure
+from theorem_engine.execution import default_executor
+from theorem_engine.resuming import Resumed
+from theorem_engine.simulators import simulator
+
+TUNED, LEARNER, LIMIT = "duranthon2026.erm-tuned", "duranthon2026.bayes-learner", "duranthon2026.large-sample-limit"
+CURVE, HARD = "duranthon2026.learning-curve", "duranthon2026.hard-phase"
+TOKENS = 3
+#: Panels: label, task, strength of the signal.
+PANELS = (("spiked, nu = 1", "spiked", 1), ("spiked, nu = 2", "spiked", 2), ("max, nu = oo", "max", "inf"))
+ACTIVATIONS = ("softmax", "linear")
+COLOURS = {"softmax": "C0", "linear": "C1"}
+
+
+def executor(label, count, folder, jobs):
+    """Worker processes with a progress bar; finished points are kept in the folder, if one is named."""
+    inner = default_executor(jobs, count, label, None)
+    return Resumed(f"{folder}/{label}.jsonl", inner) if folder else inner
+
+
+def swept(entry, points, label, folder, jobs):
+    """An entry at listed points, as a mapping of outputs to lists."""
+    columns = {name: [point[name] for point in points] for name in points[0]}
+    chosen = executor(label, len(points), folder, jobs)
+    return te.sweep(entry, along=te.batch("point", **columns), L=TOKENS, executor=chosen)
+
+
+def trained(point):
+    """Mean and standard error of the risk of minimisers found by L-BFGS from an informed start."""
+    import numpy as np
+
+    runs, seed = point["runs"], point["seed"]
+    found = simulator("duranthon2026_finite.empirical_risk")(point, np.random.default_rng(seed), runs)["risk"]
+    return [float(found.mean()), float(found.std(ddof=1) / np.sqrt(runs))]
+
+
+@declare_figure(
+    "duranthon2026.fig-3",
+    title="Test risk of tuned attention against the number of samples",
+    source=Source("2509.21936", "Figure 3"),
+    marks="DV",
+    size=(13, 4.5),
+)
+def fig_3(runs=4, size=400, seed=0, jobs=2, folder=""):
+    """Test risk against alpha at L = 3 with tuned ridge strengths: theory, simulations, the Bayes-optimal learner.
+
+    Lines: replica theory; dots: minimisers found by L-BFGS at sqrt(N D) = size (the paper's is 10^4) with the same
+    strengths, two standard errors; black: Bayes-optimal learner; dashed: many samples. Where proximal points jump (max
+    task, softmax, alpha = 2) theory is approximate, and descent from an informed start finds lower risks.
+    Finished points are kept in ``folder``, so that a run that was stopped goes on.
+    """
+    import numpy as np
+    import xarray
+
+    alphas = (1, 2, 4, 8, 16)
+    settings = [(task, nu, activation) for _, task, nu in PANELS for activation in ACTIVATIONS]
+    points = [
+        {"task": task, "nu": nu, "activation": activation, "alpha": alpha}
+        for task, nu, activation in settings
+        for alpha in alphas
+    ]
+    theory = swept(TUNED, points, "fig-3 theory", folder, jobs)
+    # without noise v is recovered from alpha = 1 on
+    bayes_alphas = (1, "1.001", "1.5", 2, 4, 8, 16)
+    bayes = [
+        {"task": task, "nu": nu, "alpha": alpha, "branch": "informed"}
+        for _, task, nu in PANELS
+        for alpha in bayes_alphas
+    ]
+    learner = swept(LEARNER, bayes, "fig-3 Bayes", folder, jobs)
+    strengths = {name: theory[name].values.tolist() for name in ("r_k", "r_v")}
+    trainings = [
+        {**point, "nu": float(point["nu"]), "L": TOKENS, "delta": 0.0, "size": size, "runs": runs, "seed": [seed, i],
+         "r_k": strengths["r_k"][i], "r_v": strengths["r_v"][i], "tokens_type": "float32" if size > 3000 else "float64"}
+        for i, point in enumerate(points)
+    ]  # fmt: skip
+    dots = list(executor("fig-3 simulations", len(trainings), folder, jobs).map(trained, trainings))
+    limits = [te.predict(LIMIT, task=t, nu=nu, L=TOKENS, activation=activation).value for t, nu, activation in settings]
+    shape = (len(PANELS), len(ACTIVATIONS), len(alphas))
+    dims = ("panel", "activation", "alpha")
+    found = {name: (dims, theory[name].values.reshape(shape)) for name in ("risk", "r_k", "r_v", "jump_fraction")}
+    mean, spread = np.array(dots).T.reshape(2, *shape)
+    return xarray.Dataset(
+        {
+            **found,
+            "simulated": (dims, mean),
+            "spread": (dims, spread),
+            "bayes": (("panel", "bayes_alpha"), learner["risk"].values.reshape(len(PANELS), -1)),
+            "limit": (("panel", "activation"), np.reshape(limits, shape[:2])),
+        },
+        coords={
+            "panel": [p[0] for p in PANELS],
+            "activation": list(ACTIVATIONS),
+            "alpha": list(alphas),
+            "bayes_alpha": [float(a) for a in bayes_alphas],
+        },
+        attrs={"size": size, "runs": runs},
+    )
+
+
+@fig_3.drawing
+def draw_3(data, figure):
+    """One panel for each task."""
+    panels = figure.subplots(1, len(data["panel"]))
+    for axes, panel in zip(panels, data["panel"].values, strict=True):
+        here = data.sel(panel=panel)
+        for name in data["activation"].values:
+            one = here.sel(activation=name)
+            axes.plot(data["alpha"], one["risk"], color=COLOURS[name], label=str(name))
+            axes.errorbar(data["alpha"], one["simulated"], 2 * one["spread"], fmt="o", ms=4, color=COLOURS[name])
+            axes.axhline(float(one["limit"]), color=COLOURS[name], ls="--", lw=1)
+        axes.plot(data["bayes_alpha"], here["bayes"], color="black", label="Bayes-optimal learner")
+        axes.set(xlabel=r"$\alpha = N/D$", xscale="log", ylim=(-0.03, 1.03), title=str(panel))
+        axes.set_xticks(data["alpha"].values, [str(a) for a in data["alpha"].values], minor=False)
+        axes.minorticks_off()
+    panels[0].set_ylabel("test risk")
+    panels[0].legend()
+
+
+@declare_figure(
+    "duranthon2026.hard-phase",
+    title="Branches of the Bayes-optimal learner around its hard phase (ours)",
+    marks="DEN",
+    size=(13, 4.5),
+)
+def hard_phase(points=25, jobs=2, folder=""):
+    """Risk of both branches of state evolution against alpha, without noise, L = 3.
+
+    Ours, not the paper's. Uninformed: all fixed points with v not recovered, each at its own alpha; the branch ends at
+    its largest alpha, alpha_alg, and bends back as an unstable one. Informed: v recovered, for alpha above one, where
+    it is the branch of larger free entropy. Between the thresholds recovery is possible, but not known to be feasible.
+    """
+    import numpy as np
+    import xarray
+
+    overlaps = [float(f"{q:.4f}") for q in np.linspace(0.02, 0.98, points)]
+    above = [1 + 0.06 * i for i in range(13)]
+    fixed = [{"task": task, "nu": nu, "q_v": q} for _, task, nu in PANELS for q in overlaps]
+    curve = swept(CURVE, fixed, "hard-phase curve", folder, jobs)
+    known = [
+        {"task": task, "nu": nu, "alpha": f"{alpha + 1e-6:.6f}", "branch": "informed"}
+        for _, task, nu in PANELS
+        for alpha in above
+    ]
+    informed = swept(LEARNER, known, "hard-phase informed", folder, jobs)
+    ends = swept(HARD, [{"task": task, "nu": nu} for _, task, nu in PANELS], "hard-phase ends", folder, jobs)
+    size = len(PANELS)
+    return xarray.Dataset(
+        {
+            "alpha_of": (("panel", "overlap"), curve["alpha"].values.reshape(size, -1)),
+            "risk_of": (("panel", "overlap"), curve["risk"].values.reshape(size, -1)),
+            "informed": (("panel", "alpha"), informed["risk"].values.reshape(size, -1)),
+            **{name: ("panel", ends[name].values) for name in ("alpha_it", "alpha_alg", "risk_before", "risk_after")},
+        },
+        coords={"panel": [p[0] for p in PANELS], "overlap": overlaps, "alpha": above},
+        attrs={"provenance": "ours, not in the paper"},
+    )
+
+
+@hard_phase.drawing
+def draw_hard_phase(data, figure):
+    """Stable parts as lines, the unstable one dotted, thresholds as vertical lines."""
+    panels = figure.subplots(1, len(data["panel"]), sharey=True)
+    for axes, panel in zip(panels, data["panel"].values, strict=True):
+        here = data.sel(panel=panel)
+        alpha, risk = here["alpha_of"].values, here["risk_of"].values
+        top = int(alpha.argmax())
+        axes.plot(alpha[: top + 1], risk[: top + 1], color="C0", label="uninformed")
+        axes.plot(alpha[top:], risk[top:], color="C0", ls=":", label="unstable")
+        axes.plot(data["alpha"], here["informed"], color="C2", label="informed")
+        for name, label, side in (("alpha_it", r"$\alpha_{IT}$", "right"), ("alpha_alg", r"$\alpha_{alg}$", "left")):
+            place = float(here[name])
+            axes.axvline(place, color="black", lw=0.8, ls="--")
+            axes.annotate(f"{label} = {place:.3g}", (place, 1.02), xycoords=("data", "axes fraction"), ha=side)
+        axes.set(xlabel=r"$\alpha = N/D$", xlim=(0, 1.8), ylim=(0, 1.03))
+        axes.set_title(str(panel), pad=20)
+    panels[0].set_ylabel("risk")
+    panels[0].legend(loc="lower left")

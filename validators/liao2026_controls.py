@@ -1,0 +1,80 @@
+"""Control variates: low moments of the tokens, whose means are known exactly at every size.
+
+Linear combinations of them, less their means, are taken off the samples. That leaves the mean as it is, and most of
+the spread that signal brings in goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .liao2026_model import Array, Generator, Point, repeat
+
+#: Runs that the coefficients of the controls are fitted to, before the samples proper, and the largest p n for them.
+PILOT, CONTROLLED = 64, 200_000
+
+
+def controlled(
+    run: Callable[[Generator], tuple[dict[str, Any], Array]],
+    name: tuple[str, int, int, Point],
+    rng: Generator,
+    count: int,
+) -> dict[str, Array]:
+    """Independent runs less the multiples of their controls that follow them best; large ones as they come."""
+    function, p, n, point = name
+    if p * n > CONTROLLED:
+        return repeat(lambda: run(rng)[0], count)
+    key = (function, *sorted((k, str(v)) for k, v in point.items()))
+    if key not in _SLOPES:
+        # random numbers of their own: the samples proper do not depend on the coefficients
+        source = np.random.default_rng(20260218)
+        pilot = [run(source) for _ in range(PILOT)]
+        table = np.array([controls for _, controls in pilot])
+        table -= table.mean(axis=0)
+        values = {output: np.array([found[output] for found, _ in pilot]) for output in pilot[0][0]}
+        _SLOPES[key] = {output: _fit(table, column - column.mean()) for output, column in values.items()}
+    slopes = _SLOPES[key]
+
+    def corrected() -> dict[str, Any]:
+        found, controls = run(rng)
+        return {output: value - controls @ slopes[output] for output, value in found.items()}
+
+    return repeat(corrected, count)
+
+
+def _fit(controls: Array, values: Any) -> Any:
+    """Coefficients of the controls; none for what is a combination of them, and would have no spread to judge by."""
+    found = np.linalg.lstsq(controls, values, rcond=1e-6)[0]
+    is_combination = np.var(values - controls @ found) < 1e-6 * np.var(values)
+    return 0 * found if is_combination else found
+
+
+#: Coefficients of the controls, by simulator and point.
+_SLOPES: dict[Any, dict[str, Any]] = {}
+
+
+def token_controls(tokens: Array, labels: Array, mu: Array, directions: tuple[Array, ...]) -> Array:
+    """Low moments of the tokens less their exact means, which follow from X = mu y^T + Z alone."""
+    p, n = tokens.shape
+    image, snr = tokens @ labels, float(mu @ mu)
+    twice = image @ tokens
+    # X y is Gaussian with mean n mu and variance n, and independent of the part of Z orthogonal to y
+    power = p + n * snr
+    fourth = (power**2 + 2 * power + 2 * n * snr + (n - 1) * power) / p**2
+    found = [
+        twice @ twice / (n * p**2) - fourth,
+        image @ image / (n * p) - power / p,
+        np.sum(tokens**2) / (n * p) - snr / p - 1,
+    ]
+    for direction in directions:
+        along = direction @ tokens
+        product = float(direction @ mu)
+        found += [
+            direction @ image / n - product,
+            along @ along / n - float(direction @ direction) - product**2,
+            along @ twice / (n * p) - product * (n * snr + p + n + 1) / p,
+        ]
+    return np.array(found)

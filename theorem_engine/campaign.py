@@ -19,6 +19,7 @@ from typing import Any
 from theorem_engine import __version__
 from theorem_engine.catalogue import all_entries, find_entry
 from theorem_engine.declaration import Entry
+from theorem_engine.drawing import figures
 from theorem_engine.errors import BadRequest, TheoremEngineError, ValidityWarning
 from theorem_engine.evidence import Effort
 from theorem_engine.execution import Executor, default_executor
@@ -118,6 +119,8 @@ def run_campaign(
 ) -> Campaign:
     """Check entries (all, if none is named), each at so many points; ``seconds`` is for the whole campaign.
 
+    A campaign over all entries checks the settings of the figures too.
+
     Finished checks lie in ``folder`` and are not repeated when the same campaign is started again. A simulator
     that fails gives "cannot tell"; a journal that cannot be written stops the campaign: its results would be lost.
     """
@@ -137,6 +140,8 @@ def run_campaign(
         for entry in chosen
         for point in ([dict(fixed)] if fixed else campaign_points(entry, points, seed))
     ]
+    if not ids and not fixed:
+        pairs += [(find_entry(id), dict(point)) for figure in figures() for id, point in figure.settings]
     share = None if seconds is None or samples is not None else round(workers * seconds / max(1, len(pairs)), 3)
     # half of the false-alarm rate is kept for the second look
     alarm = FAMILY_ALARM / (2 * max(1, len(pairs)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ class Figure:
     compute: Callable[..., Any]
     marks: str = ""
     size: tuple[float, float] = (9, 5)
+    #: Points of entries on which the figure rests, as (id, parameters): campaigns check them too.
+    settings: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     _draw: Callable[[Any, Any], None] | None = field(default=None, repr=False)
 
     def drawing(self, function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
@@ -86,14 +88,18 @@ def declare_figure(
     source: Source | None = None,
     marks: str = "",
     size: tuple[float, float] = (9, 5),
+    settings: tuple[tuple[str, Mapping[str, Any]], ...] = (),
 ) -> Callable[[Callable[..., Any]], Figure]:
-    """Declare a figure; the decorated function computes its data, its docstring is the caption."""
+    """Declare a figure; the decorated function computes its data, its docstring is the caption.
+
+    ``settings`` are points (id, parameters) on its curves, which campaigns check.
+    """
 
     def decorate(compute: Callable[..., Any]) -> Figure:
         if id in _figures:
             raise DuplicateEntry(f"figure {id!r} is declared twice: in {_figures[id].compute.__module__} and in "
                                  f"{compute.__module__}")  # fmt: skip
-        _figures[id] = Figure(id, title, source, compute.__doc__ or "", compute, marks, size)
+        _figures[id] = Figure(id, title, source, compute.__doc__ or "", compute, marks, size, settings)
         return _figures[id]
 
     return decorate

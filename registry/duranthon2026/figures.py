@@ -38,6 +38,12 @@ def in_panels(parts):
     source=Source(WORK, "Figure 2"),
     marks="DVG",
     size=(11, 8),
+    settings=(
+        (BAYES, {"task": "spiked", "nu": 2, "L": 2}),
+        (BAYES, {"task": "max", "nu": 2, "L": "uniform(1,3)"}),
+        (MINIMAL, {"task": "spiked", "nu": 2, "L": "uniform(1,3)", "activation": "linear"}),
+        (MINIMAL, {"task": "max", "nu": 2, "L": 2, "activation": "softplus"}),
+    ),
 )
 def fig_2(count=9):
     """Softmax, linear, erf and softplus attention against the Bayes risk, for L = 2 and L uniform on {1, 2, 3}.
@@ -91,7 +97,7 @@ def noisy_starts(runs, seed, noise, matched):
     marks="DVG",
     size=(12, 6),
 )
-def fig_4(runs=20, time=30, L=3, seed=0, noise=0.1, jobs=2):
+def fig_4(runs=20, time=20, L=3, seed=0, noise=0.1, jobs=2):
     """Softmax, spiked task: overlaps and residuals at the end of the flow, mean and range over independent runs.
 
     Starts are small, k and v = 0.1 times a standard normal vector in four dimensions, of which two are along k* and

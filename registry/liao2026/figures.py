@@ -82,7 +82,17 @@ def draw_panel(axes, data, panel, axis, title="", scale="linear"):
     axes.legend()
 
 
-@declare_figure("liao2026.fig-1", title="Attention against ridge", source=place("Figure 1"), marks="DV", size=(14, 4))
+@declare_figure(
+    "liao2026.fig-1",
+    title="Attention against ridge",
+    source=place("Figure 1"),
+    marks="DV",
+    size=(14, 4),
+    settings=(
+        (NULL, {**TANH, "c": 4, "gamma": 1}),
+        (RIDGE, {"c": "0.25", "gamma": "0.01", "snr": 1}),
+    ),
+)
 def fig_1(runs=4, seed=0, paper_size=False):
     """tanh attention, simulated and in the limit, and ridge: against gamma, against p, against the signal.
 

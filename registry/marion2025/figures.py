@@ -55,6 +55,10 @@ def with_excess(path, lam, schedule, **model):
     source=Source("2410.01537", "Figure 3"),
     marks="DV",
     size=(14, 12),
+    settings=(
+        ("marion2025.oracle-risk", {**MODEL, "lam": "0.1"}),
+        ("marion2025.oracle-risk", {**MODEL, "lam": "0.9"}),
+    ),
 )
 def fig_3(runs=30, seed=0):
     """Excess risk, alignments, two trajectories and the distance to the manifold, with 95 % percentile bands.

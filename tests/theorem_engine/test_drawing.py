@@ -59,3 +59,16 @@ def test_figures_are_listed():
     assert {"marion2025.fig-3", "marion2025.fig-4", "marion2025.fig-5", "marion2025.swapped"} <= {
         f.id for f in te.figures()
     }
+
+
+def test_settings_of_figures_are_points_of_entries():
+    """Campaigns check them, so each must be readable and have equations."""
+    from theorem_engine.catalogue import find_entry
+    from theorem_engine.drawing import figures
+    from theorem_engine.point import read_point
+
+    settings = [pair for figure in figures() for pair in figure.settings]
+    assert len(settings) >= 8
+    for name, point in settings:
+        entry = find_entry(name)
+        assert entry.statement(dict(read_point(entry, point).options)).outputs

@@ -16,8 +16,9 @@ def extrapolated_row(
 ) -> Row:
     """The value at infinite size, with what the choice of sizes and of the order changes as a systematic error.
 
-    Every stated order is fitted to all sizes and to all but the smallest. The order that fits best gives
-    the estimate; how far the other admissible fits lie from it bounds what is not known about the correction.
+    Every stated order is fitted to all sizes and to all but the smallest, and if there are several, all of them at
+    once to all sizes. What fits best gives the estimate; how far the other admissible fits lie from it bounds what is
+    not known about the correction.
     """
     sizes = [size for size, _ in at_size]
     rows = [found[output] for _, found in at_size]
@@ -36,7 +37,8 @@ def extrapolated_row(
     apart = max((max(0.0, abs(fit[0] - value) - math.hypot(fit[1], error) / 2) for fit in admissible), default=0.0)
     poor = fits[0][3] > POOR
     shown = ", ".join(str(size) for size in sizes)
-    treatment = f"sizes {shown} extrapolated in size^-{order:g}" + ("; the fit is poor" if poor else "")
+    terms = " and ".join(f"size^-{o:g}" for o in order)
+    treatment = f"sizes {shown} extrapolated in {terms}" + ("; the fit is poor" if poor else "")
     if poor:
         apart += abs(values[-1] - value)
     return Row(
@@ -49,11 +51,11 @@ def extrapolated_row(
 
 def _fits(
     sizes: Sequence[int], values: Sequence[float], errors: Sequence[float], orders: Sequence[float]
-) -> list[tuple[float, float, float, float, bool]]:
-    """Value, error, order, chi-squared and whether all sizes took part, for each order and choice of sizes."""
+) -> list[tuple[float, float, tuple[float, ...], float, bool]]:
+    """Value, error, orders, chi-squared and whether all sizes took part, for each order and choice of sizes."""
     from theorem_engine.validators.statistics import extrapolate
 
-    fits = []
+    fits: list[tuple[float, float, tuple[float, ...], float, bool]] = []
     for order in orders:
         for first in range(len(sizes) - 1):
             value, error = extrapolate(sizes[first:], values[first:], errors[first:], order)
@@ -62,5 +64,8 @@ def _fits(
                 # distance of the smallest size from the line through the others, in its own standard errors
                 others, others_error = extrapolate(sizes[1:], values[1:], errors[1:], order)
                 misfit = (value - others) ** 2 / max(others_error**2 - error**2, 1e-300)
-            fits.append((value, error, order, misfit, first == 0))
+            fits.append((value, error, (order,), misfit, first == 0))
+    if 1 < len(orders) < len(sizes):
+        value, error = extrapolate(sizes, values, errors, tuple(orders))
+        fits.append((value, error, tuple(orders), 0.0, True))
     return fits

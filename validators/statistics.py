@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -185,18 +185,21 @@ def jackknife(statistic: Callable[[Array], float], samples: ArrayLike, groups: i
     return value, float(np.sqrt((groups - 1) / groups * np.sum((without - without.mean()) ** 2)))
 
 
-def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, order: float) -> tuple[float, float]:
+def extrapolate(
+    sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, order: float | Sequence[float]
+) -> tuple[float, float]:
     """The value at infinite size of ``a + b / size**order``, by weighted least squares, and its standard error.
+
+    With several orders there is a term for each.
 
     >>> value, error = extrapolate([100, 200, 400], [1.01, 1.005, 1.0025], [1e-4] * 3, order=1)
     >>> round(value, 9)
     1.0
     """
-    x = np.asarray(sizes, dtype=float) ** -order
     weights = np.asarray(errors, dtype=float) ** -2.0
-    design = np.stack([np.ones_like(x), x], axis=1)
-    # the second column is scaled to one: sizes of thousands would make the matrix look singular
-    design[:, 1] /= x.max()
+    powers = [np.asarray(sizes, dtype=float) ** -o for o in np.atleast_1d(order)]
+    # columns are scaled to one: sizes of thousands would make the matrix look singular
+    design = np.stack([np.ones(len(weights)), *(x / x.max() for x in powers)], axis=1)
     covariance = np.linalg.inv(design.T @ (weights[:, None] * design))
     solution = covariance @ (design.T @ (weights * np.asarray(values, dtype=float)))
     return float(solution[0]), float(np.sqrt(covariance[0, 0]))

@@ -70,6 +70,8 @@ class _Pair:
         self.ratio: Numeric | None = None
         if self.has_zeta:
             share = first.kernels[1][0].diff(self.x) / first.kernels[1][0].diff(self.zeta)
+            if share.has(self.x, self.zeta):
+                share = sympy.simplify(share)
             if not share.has(self.x, self.zeta):
                 self.ratio = backend.function(parameters, [share])
         brackets = self.layout.brackets[0]

@@ -177,16 +177,21 @@ def test_far_minima_are_found_below_the_limit_of_steep_slopes():
     assert 0 < limit - found["risk"] < 2e-9
 
 
-def test_steep_kernels_take_another_way_to_the_same_mean():
+@pytest.mark.parametrize("L", [3, 30])
+def test_steep_kernels_take_another_way_to_the_same_mean(L):
     """Nodes that follow the kernel and panels for the posterior, against one even grid for both."""
     from theorem_engine.backends.float64 import token_pair
 
-    point = {"task": "max", "nu": 2, "L": 30, "activation": "softplus", "m_kk": 40, "m_vv": 1}
-    steep = predict("manifold-risk", **point)
+    point = {"task": "max", "nu": 2, "L": L, "activation": "softplus", "m_kk": 40, "m_vv": 1}
+    on_it = {"m_kv": 0, "m_vk": 0, "q_kk": 1600, "q_vv": 1, "q_kv": 0}
+    names = ("risk", "d_m_kv", "d_m_vv")
+    steep, gradient = predict("manifold-risk", **point), predict("population-risk", **point, **on_it)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_pair, "STEEP", math.inf)
-        even = predict("manifold-risk", **point)
+        even, other = predict("manifold-risk", **point), predict("population-risk", **point, **on_it)
     assert [steep[k] for k in ("risk", "S", "Q")] == pytest.approx([even[k] for k in ("risk", "S", "Q")], rel=1e-13)
+    assert [gradient[k] for k in names] == pytest.approx([other[k] for k in names], rel=1e-11, abs=1e-12)
+    assert gradient["d_m_kk"] == pytest.approx(other["d_m_kk"], rel=1e-9)
 
 
 def test_an_infimum_that_is_a_limit_is_not_attained():

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from theorem_engine.errors import NotConverged
 from theorem_engine.methods.laplace import (
     FAR,
-    LOW,
     Brackets,
     edges_along,
     even_grid,
@@ -33,6 +32,8 @@ CHUNK = 2_000_000
 #: A change by halving that leaves rounding only after the next one.
 SETTLED = 3e-8
 MAX_LEVEL = 6
+#: Below this log v a token adds nothing to the brackets of others, even where few of these count.
+QUIET = -46.0
 
 
 class InnerTable:
@@ -155,7 +156,7 @@ class PanelTable:
         self.weights = np.tile(base_weights, count) * normal_weights(self.x, width)
         self.lowest, self.highest = float(logs.min()), float(logs.max())
         # a kernel this far below its middle adds nothing to the others while it is small
-        self.faint = float(np.interp(0.0, x, logs)) + LOW
+        self.faint = float(np.interp(0.0, x, logs)) + QUIET
         self.bases: dict[int, list[Array]] = {}
 
     def marks(self, spacing: float) -> Array:
@@ -172,6 +173,12 @@ class PanelTable:
             self.bases[i] = [basis, basis, *factors]
         return self.bases[i]
 
+    def _basis_of(self, i: int, f: Any) -> Array:
+        """Means of a factor times each Lagrange polynomial of a panel."""
+        here = self.slices[i]
+        mean: Array = np.asarray(f)[here] @ self._basis(i)[0]
+        return mean
+
     def __call__(self, w: Array) -> Brackets:
         """Tables of shape (w, x), the weights of x among their factors."""
         # the power -1 stands for 1 - exp(-v)
@@ -181,11 +188,13 @@ class PanelTable:
             columns = slice(self.COUNT * i, self.COUNT * (i + 1))
             logs = self.logs[here]
             low, high = min(logs[0], logs[-1]), max(logs[0], logs[-1])
-            over, under = w + low > FAR, w + high < LOW
+            over, under = w + low > FAR, w + high < QUIET
             active = ~(over | under)
             tables[1][over, columns] = self.weights[columns]
             if under.any() and high < self.faint:
-                tables[0][under, columns] = self.weights[columns]
+                for table, power, f in zip(tables, powers, [None, None, *(f for _, f in self.asked)], strict=True):
+                    if power == 0:
+                        table[under, columns] = self.weights[columns] if f is None else self._basis_of(i, f)
             elif under.any():
                 top = np.exp(w[under] + high)[:, None]
                 for table, power, basis in zip(tables, powers, self._basis(i), strict=True):
@@ -259,7 +268,9 @@ def soft_integrals(
     u = even_grid(*ends_u, max(1.0, rate / 3))
     (low_u, high_u), (low_w, high_w) = _box(brackets, u, places)
     edges = edges_along(table.marks(1.5 / rate), low_w, high_w, 2.0)
-    step = 0.125 * 2.0 ** int(np.log2(rate))
+    # beside a steep second kernel the sums over w are less smooth in u
+    is_steep = table.highest - table.lowest > 4 * rate * float(x[-1] - x[0])
+    step = (0.0625 if is_steep else 0.125) * 2.0 ** int(np.log2(rate))
     for _ in range(MAX_LEVEL):
         u = np.arange(2 * np.floor(low_u / step / 2), 2 * np.ceil(high_u / step / 2) + 1) * step
         integrals = legendre_panels(partial(_summed, brackets, u, x.size), edges, watched=1 / 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -106,10 +107,10 @@ def find_valley(slope: Callable[[float], float], low: float, high: float, count:
     """
     from scipy.optimize import brentq
 
-    points = [float(p) for p in scan_points(low, high, count)]
     is_log = low > 0
-    if is_log:
-        points = [math.exp(math.log(p)) for p in points]
+    places = [math.log(p) if is_log else float(p) for p in scan_points(low, high, count)]
+    # the very numbers that the root finder will ask for at the ends of its bracket
+    points = [math.exp(t) if is_log else t for t in places]
 
     def falls(i: int) -> bool:
         value = slope(points[i])
@@ -118,16 +119,14 @@ def find_valley(slope: Callable[[float], float], low: float, high: float, count:
         return value < 0
 
     left = right = len(points) // 2
-    stride = 1
+    strides = itertools.chain([1], (2**k for k in itertools.count()))
     while left > 0 and not falls(left):
-        left, right = max(left - stride, 0), left
-        stride *= 2
+        left, right = max(left - next(strides), 0), left
     if left == 0 and not falls(left):
         return low
     if right == left:
         while right < len(points) - 1 and falls(right):
-            left, right = right, min(right + stride, len(points) - 1)
-            stride *= 2
+            left, right = right, min(right + next(strides), len(points) - 1)
     if right == len(points) - 1 and falls(right):
         return high
     while right - left > 1:
@@ -136,8 +135,8 @@ def find_valley(slope: Callable[[float], float], low: float, high: float, count:
     # the value is flat there: eight digits of the minimiser are sixteen of the minimum
     if not is_log:
         return float(brentq(slope, points[left], points[right], xtol=1e-300, rtol=1e-8, maxiter=500))
-    ends = math.log(points[left]), math.log(points[right])
-    return math.exp(brentq(lambda t: slope(math.exp(t)), *ends, xtol=1e-8, rtol=8.9e-16, maxiter=500))
+    root = brentq(lambda t: slope(math.exp(t)), places[left], places[right], xtol=1e-8, rtol=8.9e-16, maxiter=500)
+    return math.exp(root)
 
 
 def descend(

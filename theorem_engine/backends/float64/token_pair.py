@@ -12,7 +12,6 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
 from theorem_engine.errors import NotAvailable
 from theorem_engine.methods.laplace import (
-    LOW,
     REACH,
     STEEP,
     STEP,
@@ -23,6 +22,7 @@ from theorem_engine.methods.laplace import (
     refuse_too_many,
 )
 from theorem_engine.methods.laplace_pair import (
+    QUIET,
     Assemble,
     InnerTable,
     Panels,
@@ -155,7 +155,7 @@ class _Pair:
         heights = log_second(rough)
         last = last_place(heights, normal_weights(rough, rough[1] - rough[0]), min(sizes) - 3)
         # tokens so low are small at every w of interest, and add nothing to the others
-        floor = min(-last, float(log_second(np.zeros(1))[0])) + LOW
+        floor = min(-last, float(log_second(np.zeros(1))[0])) + QUIET
         x, weights = nodes_along(log_second, edges, 1_600_000, floor)
         logs = log_second(x)
         check_kernel(logs, False)

@@ -7,8 +7,8 @@ A simulator may state facts about itself as attributes; a plain sampler states n
   ``accuracy`` bounds the absolute error of all others.
 - ``scale``: natural size of its outputs, one for products of unit vectors; a percent of it is a relevant deviation.
 - ``systematic``: relative bound on what its samples are off by in the mean.
-- ``order``: power of the size in the leading finite-size correction, where the entry's own words leave it open; a
-  function of the point where it depends on that.
+- ``order``: power of the size in the leading finite-size correction, where the entry's own words leave it open, or
+  two powers where the next term is not small; a function of the point where it depends on that.
 - ``exact``: it simulates a limit itself, and has no size to grow.
 - ``own_size``: its size is the ``size`` of a point, whatever whole-number letters the entry has.
 - ``takes``: outputs of the prediction that it is told, as values of the point; what it returns must be equal to
@@ -36,6 +36,8 @@ RELEVANT = 0.01
 POWER = 1.645
 
 
+#: A power of the size, or the powers of two terms.
+Order = float | tuple[float, float]
 #: Outputs of a random prediction, each for many values of one letter.
 Redraw = Callable[[str, Any], Mapping[str, Any]]
 
@@ -145,10 +147,10 @@ def flat_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: leaf for output, value in outputs.items() for name, leaf in flatten(output, value)}
 
 
-def stated_orders(entry: Entry, function: Any, point: Mapping[str, Any] | None = None) -> tuple[float, ...]:
+def stated_orders(entry: Entry, function: Any, point: Mapping[str, Any] | None = None) -> tuple[Order, ...]:
     """Powers of the size that the finite-size correction may have: the simulator's word, else the entry's."""
     if hasattr(function, "order"):
-        return (float(function.order(point or {}) if callable(function.order) else function.order),)
+        return (function.order(point or {}) if callable(function.order) else function.order,)
     text = entry.regime.correction
     found = [0.5] if re.search(r"1/sqrt", text) else []
     if re.search(r"1/[A-Za-z]\b", text):

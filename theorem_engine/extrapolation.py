@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from theorem_engine.evidence import Row
+from theorem_engine.evidence import Order, Row
 
 #: Chi-squared, of one degree of freedom, above which an order of correction is taken not to describe the sizes.
 POOR = 6.6
 
 
 def extrapolated_row(
-    output: str, simulator: str, at_size: Sequence[tuple[int, Mapping[str, Row]]], orders: Sequence[float]
+    output: str, simulator: str, at_size: Sequence[tuple[int, Mapping[str, Row]]], orders: Sequence[Order]
 ) -> Row:
     """The value at infinite size, with what the choice of sizes and of the order changes as a systematic error.
 
-    Every stated order is fitted to all sizes and to all but the smallest, and if there are several, all of them at
-    once to all sizes. What fits best gives the estimate; how far the other admissible fits lie from it bounds what is
-    not known about the correction.
+    Every stated order is fitted to all sizes and to all but the smallest; an order that is a pair stands for a
+    correction of two terms, fitted to all sizes. What fits best gives the estimate; how far the other admissible fits
+    lie from it bounds what is not known about the correction.
     """
     sizes = [size for size, _ in at_size]
     rows = [found[output] for _, found in at_size]
@@ -50,13 +50,17 @@ def extrapolated_row(
 
 
 def _fits(
-    sizes: Sequence[int], values: Sequence[float], errors: Sequence[float], orders: Sequence[float]
+    sizes: Sequence[int], values: Sequence[float], errors: Sequence[float], orders: Sequence[Order]
 ) -> list[tuple[float, float, tuple[float, ...], float, bool]]:
     """Value, error, orders, chi-squared and whether all sizes took part, for each order and choice of sizes."""
     from theorem_engine.validators.statistics import extrapolate
 
     fits: list[tuple[float, float, tuple[float, ...], float, bool]] = []
     for order in orders:
+        if isinstance(order, tuple):
+            value, error = extrapolate(sizes, values, errors, order)
+            fits.append((value, error, order, 0.0, True))
+            continue
         for first in range(len(sizes) - 1):
             value, error = extrapolate(sizes[first:], values[first:], errors[first:], order)
             misfit = 0.0
@@ -65,7 +69,4 @@ def _fits(
                 others, others_error = extrapolate(sizes[1:], values[1:], errors[1:], order)
                 misfit = (value - others) ** 2 / max(others_error**2 - error**2, 1e-300)
             fits.append((value, error, (order,), misfit, first == 0))
-    if 1 < len(orders) < len(sizes):
-        value, error = extrapolate(sizes, values, errors, tuple(orders))
-        fits.append((value, error, tuple(orders), 0.0, True))
     return fits

@@ -1,126 +1,75 @@
-"""Single-location regression with attention as it is defined: whole tokens, a hidden position, a label.
+"""Estimators of single-location regression on sequences drawn as the model defines them.
 
-Points are mappings from the letters of the entries to numbers and names. ``L`` is a number, or a
-distribution given as a mapping from lengths to probabilities or as pairs in an attribute ``weights``.
-Simulators return one squared error per sequence under the name of the output they check.
+Simulators return one squared error per sequence under the name of the output they check. What has to be fitted
+is fitted on sequences of its own, several times as many as decide a check, and drawn once for a point: the risk of
+a fit exceeds the smallest one by a share of about its number of parameters over that number of sequences.
 """
 
+from functools import lru_cache
+
 import numpy as np
-from scipy.special import erf, expit, softmax
+from scipy.optimize import minimize, minimize_scalar
 
-#: Dimension of a token; every statement is exact at any dimension that holds k*, v*, k and v.
-DIMENSION = 6
-ORDER = ("m_kk", "m_kv", "m_vk", "m_vv", "q_kk", "q_vv", "q_kv")
+from .duranthon2026_model import (
+    BLOCK,
+    DIMENSION,
+    ORDER,
+    draw_hidden,
+    draw_products,
+    label_noise,
+    labels,
+    lengths,
+    make_vectors,
+    posterior,
+    sequences,
+    weights_of,
+)
+from .marion2025 import TOKEN_LAWS
 
-
-def _lengths(point):
-    """Lengths and their probabilities."""
-    given = point["L"]
-    pairs = getattr(given, "weights", None) or (given.items() if hasattr(given, "items") else [(given, 1.0)])
-    numbers, weights = zip(*((int(n), float(w)) for n, w in pairs), strict=True)
-    return np.array(numbers), np.array(weights) / np.sum(weights)
-
-
-def _sequences(point, rng, count, dimension=DIMENSION):
-    """Batches of equal length: tokens (n, L, D) and hidden positions; k* and v* are the first two axes.
-
-    Squared norms are D in the model and tokens have unit variance; here both are divided by sqrt(D), so
-    chi* and z* are plain coordinates.
-    """
-    numbers, weights = _lengths(point)
-    nu = float(point["nu"])
-    for length, share in zip(numbers, rng.multinomial(count, weights), strict=True):
-        if share == 0:
-            continue
-        tokens = rng.standard_normal((share, length, dimension))
-        if point["task"] == "spiked":
-            hidden = rng.integers(0, length, share)
-            tokens[np.arange(share), hidden, 0] += np.sqrt(nu)
-        elif np.isinf(nu):
-            hidden = np.argmax(tokens[:, :, 0], axis=1)
-        else:
-            # a softmax draw: the largest of scores with independent Gumbel noise
-            hidden = np.argmax(nu * tokens[:, :, 0] + rng.gumbel(size=(share, length)), axis=1)
-        yield tokens, hidden
-
-
-def _labels(point, rng, tokens, hidden):
-    own = tokens[np.arange(len(hidden)), hidden, 1]
-    return own + float(point.get("delta", 0.0)) * rng.standard_normal(len(hidden))
-
-
-def attention_weights(name, scores, shift=0.0):
-    """Weights of a named activation from scores (n, L)."""
-    if name == "softmax":
-        return softmax(scores, axis=1)
-    if name == "linear":
-        return 1 + scores
-    if name == "centred-linear":
-        return 1 / scores.shape[1] + scores - scores.mean(axis=1, keepdims=True)
-    if name == "erf":
-        return 1 + erf(shift + scores)
-    if name == "sigmoid":
-        return expit(scores)
-    if name == "softmax-plus-one":
-        top = np.maximum(scores.max(axis=1, keepdims=True), 0)
-        kernel = np.exp(scores - top)
-        return kernel / (np.exp(-top) + kernel.sum(axis=1, keepdims=True))
-    kernels = {
-        "softplus": lambda s: np.logaddexp(0, s),
-        "relu": lambda s: np.maximum(s, 0),
-        "tanh": lambda s: 2 * expit(2 * s),
-    }
-    if name not in kernels:
-        raise ValueError(f"no activation {name!r} is sampled here")
-    kernel = kernels[name](scores)
-    total = kernel.sum(axis=1, keepdims=True)
-    return np.divide(kernel, total, out=np.zeros_like(kernel), where=total > 0)
-
-
-def _posterior(point, scores):
-    """Posterior of the hidden position given chi*, from the definition of each task."""
-    nu = float(point["nu"])
-    if point["task"] == "spiked":
-        # likelihood ratio of a token with mean sqrt(nu) against one with mean zero
-        return softmax(-((scores - np.sqrt(nu)) ** 2) / 2 + scores**2 / 2, axis=1)
-    if np.isinf(nu):
-        return (scores == scores.max(axis=1, keepdims=True)).astype(float)
-    return softmax(nu * scores, axis=1)
+#: Tokens of the sequences that a fit sees, at least and at most so many sequences, and those of a fit for few samples.
+FITTED, FEWEST, MOST, SMALL = 3_000_000, 60_000, 400_000, 200
+#: Samples up to which a small fit is good enough.
+FEW = 16
+#: Slopes between which the best one is searched; where none is best, the limit of infinite slope is tried too.
+SLOPES = (1e-3, 3e3)
+#: Activations with a limit at infinite slope.
+HARD = ("softmax", "softplus")
 
 
 def bayes_estimator(point, rng, count):
     """Squared error of the posterior mean of the label."""
     losses = []
-    for tokens, hidden in _sequences(point, rng, count, 2):
-        answer = np.sum(_posterior(point, tokens[:, :, 0]) * tokens[:, :, 1], axis=1)
-        losses.append((_labels(point, rng, tokens, hidden) - answer) ** 2)
+    for tokens, hidden in sequences(point, rng, count, 2):
+        answer = np.sum(posterior(point, tokens[:, :, 0]) * tokens[:, :, 1], axis=1)
+        losses.append((labels(point, rng, tokens, hidden) - answer) ** 2)
     loss = np.concatenate(losses)
     return {"risk": loss, "bayes": loss}
-
-
-def make_vectors(point, dimension=DIMENSION):
-    """Vectors k and v with the overlaps asked for; absent cross overlaps are zero, absent norms minimal."""
-    m_kk, m_kv, m_vk, m_vv = (float(point.get(name, 0.0)) for name in ORDER[:4])
-    q_kk = float(point.get("q_kk", m_kk**2 + m_kv**2))
-    q_vv = float(point.get("q_vv", m_vk**2 + m_vv**2))
-    q_kv = float(point.get("q_kv", m_kk * m_vk + m_kv * m_vv))
-    key, value = np.zeros(dimension), np.zeros(dimension)
-    key[:2], value[:2] = (m_kk, m_kv), (m_vk, m_vv)
-    key[2] = np.sqrt(max(0.0, q_kk - m_kk**2 - m_kv**2))
-    cross = q_kv - m_kk * m_vk - m_kv * m_vv
-    value[2] = cross / key[2] if key[2] > 0 else 0.0
-    value[3] = np.sqrt(max(0.0, q_vv - m_vk**2 - m_vv**2 - value[2] ** 2))
-    return key, value
 
 
 def attention_risk(point, rng, count):
     """Squared error of sum_l sigma_l(chi) z_l with whole tokens."""
     key, value = make_vectors(point)
+    spike = np.sqrt(float(point["nu"])) if point["task"] == "spiked" else 0.0
+    # of a token only what the predictor, the label and the hidden position read is kept
+    axes = np.eye(DIMENSION)
+    directions = np.stack([key, value, axes[1], *([] if point["task"] == "spiked" else [axes[0]])], axis=1)
     losses = []
-    for tokens, hidden in _sequences(point, rng, count):
-        weights = attention_weights(point["activation"], tokens @ key, float(point.get("shift", 0.0)))
-        answer = np.sum(weights * (tokens @ value), axis=1)
-        losses.append((_labels(point, rng, tokens, hidden) - answer) ** 2)
+    numbers, shares = lengths(point)
+    for length, share in zip(numbers, rng.multinomial(count, shares), strict=True):
+        if share == 0:
+            continue
+        fields = draw_products(point, rng, share, length, directions)
+        hidden = draw_hidden(point, rng, fields[-1])
+        own = np.arange(share), hidden
+        error = fields[2][own] + label_noise(point, rng, share)
+        if spike:
+            fields[0][own] += spike * key[0]
+            fields[1][own] += spike * value[0]
+        rows = max(1, BLOCK // length)
+        for first in range(0, share, rows):
+            here = slice(first, first + rows)
+            error[here] -= np.einsum("nl,nl->n", weights_of(point, fields[0, here]), fields[1, here])
+        losses.append(error**2)
     return {"risk": np.concatenate(losses)}
 
 
@@ -131,116 +80,30 @@ def reduced_attention_risk(point, rng, count):
     values, vectors = np.linalg.eigh(matrix)
     root = vectors * np.sqrt(np.maximum(values, 0))
     losses = []
-    for tokens, hidden in _sequences({**point, "nu": 0.0, "task": "spiked"}, rng, count, 4):
+    for tokens, hidden in sequences({**point, "nu": 0.0, "task": "spiked"}, rng, count, 4):
         fields = tokens @ root.T
-        nu, own = float(point["nu"]), np.arange(len(hidden))
+        own = np.arange(len(hidden))
         if point["task"] == "spiked":
-            fields[own, hidden] += np.sqrt(nu) * matrix[0]
-        elif np.isinf(nu):
-            hidden = np.argmax(fields[:, :, 0], axis=1)
+            fields[own, hidden] += np.sqrt(float(point["nu"])) * matrix[0]
         else:
-            hidden = np.argmax(nu * fields[:, :, 0] + rng.gumbel(size=fields.shape[:2]), axis=1)
-        label = fields[own, hidden, 1] + float(point.get("delta", 0.0)) * rng.standard_normal(len(hidden))
-        weights = attention_weights(point["activation"], fields[:, :, 2], float(point.get("shift", 0.0)))
-        losses.append((label - np.sum(weights * fields[:, :, 3], axis=1)) ** 2)
+            hidden = draw_hidden(point, rng, fields[:, :, 0])
+        label = fields[own, hidden, 1] + label_noise(point, rng, len(hidden))
+        losses.append((label - np.sum(weights_of(point, fields[:, :, 2]) * fields[:, :, 3], axis=1)) ** 2)
     return {"risk": np.concatenate(losses)}
-
-
-def _tested_fit(point, rng, count, make_features):
-    """Squared errors, on fresh sequences, of least squares fitted on as many others."""
-    pairs = []
-    for _ in range(2):
-        parts = [
-            (make_features(tokens[:, :, 0], tokens[:, :, 1]), _labels(point, rng, tokens, hidden))
-            for tokens, hidden in _sequences(point, rng, count, 2)
-        ]
-        pairs.append(tuple(np.concatenate(column) for column in zip(*parts, strict=True)))
-    (features, labels), (fresh, answers) = pairs
-    coefficients = np.linalg.lstsq(features, labels, rcond=None)[0]
-    return (answers - fresh @ coefficients) ** 2
-
-
-def best_linear_estimator(point, rng, count):
-    """Squared error of b sum_l z*_l + c sum_l chi*_l z*_l with fitted b and c."""
-
-    def features(scores, values):
-        return np.stack([values.sum(axis=1), (scores * values).sum(axis=1)], axis=1)
-
-    return {"risk": _tested_fit(point, rng, count, features)}
-
-
-def element_wise_estimator(point, rng, count, knots=41):
-    """Squared error of sum_l g(chi*_l) z*_l with g a fitted piecewise linear function.
-
-    The fit is above the best element-wise activation by the squared error of the interpolation and by
-    about ``knots / count``.
-    """
-    low, high = -5.0, 5.0 + (np.sqrt(float(point["nu"])) if point["task"] == "spiked" else 0.0)
-    grid = np.linspace(low, high, knots)
-
-    def features(scores, values):
-        place = np.clip((scores - low) / (grid[1] - grid[0]), 0, knots - 1.001)
-        left = place.astype(int)
-        share = place - left
-        table = np.zeros((scores.shape[0], knots))
-        rows = np.broadcast_to(np.arange(scores.shape[0])[:, None], scores.shape)
-        np.add.at(table, (rows, left), (1 - share) * values)
-        np.add.at(table, (rows, left + 1), share * values)
-        return table
-
-    return {"risk": _tested_fit(point, rng, count, features)}
-
-
-def best_attention(point, rng, count, trials=25):
-    """Squared error of attention whose key norm, shift and value norm are chosen on a sample of their own.
-
-    Minimising on one sample and testing on another leaves the risk above its minimum by the order of
-    one over the sample size.
-    """
-    name = point["activation"]
-    if name in ("centred-linear", "linear"):
-        slopes, shifts = np.linspace(0, 4, 4 * trials), [0.0]
-    else:
-        slopes = np.geomspace(0.05, 60, trials)
-        shifts = [float(point["shift"])] if "shift" in point else (np.linspace(-4, 1, 11) if name == "erf" else [0.0])
-    pilot = list(_sequences(point, rng, count, 2))
-    labels = np.concatenate([_labels(point, rng, *batch) for batch in pilot])
-
-    def feature(batches, slope, shift):
-        return np.concatenate(
-            [np.sum(attention_weights(name, slope * t[:, :, 0], shift) * t[:, :, 1], axis=1) for t, _ in batches]
-        )
-
-    def fit(slope, shift):
-        values = feature(pilot, slope, shift)
-        norm = values @ labels / max(values @ values, 1e-300)
-        return np.mean((labels - norm * values) ** 2), slope, shift, norm
-
-    best = min(fit(slope, shift) for slope in slopes for shift in shifts)
-    for scale in (0.3, 0.1, 0.03):
-        near = [
-            fit(best[1] * (1 + scale * a), best[2] + (scale * b if len(shifts) > 1 else 0.0))
-            for a in (-1, -0.5, 0.5, 1)
-            for b in ((-1, 0, 1) if len(shifts) > 1 else (0,))
-        ]
-        best = min([best, *near])
-    test = list(_sequences(point, rng, count, 2))
-    answers = np.concatenate([_labels(point, rng, *batch) for batch in test])
-    return {"risk": (answers - best[3] * feature(test, best[1], best[2])) ** 2}
 
 
 def attention_excess(point, rng, count):
     """Squared error minus that of the Bayes estimator on the same sequences, and the distance of the weights."""
     key, value = float(point["m_kk"]), float(point["m_vv"])
     excesses, distances = [], []
-    for tokens, hidden in _sequences(point, rng, count, 2):
+    for tokens, hidden in sequences(point, rng, count, 2):
         scores, values = tokens[:, :, 0], tokens[:, :, 1]
-        weights = value * attention_weights(point["activation"], key * scores, float(point.get("shift", 0.0)))
-        posterior = _posterior(point, scores)
+        weights = value * weights_of(point, scores, key)
+        best = posterior(point, scores)
         label = values[np.arange(len(hidden)), hidden]
-        best = (label - np.sum(posterior * values, axis=1)) ** 2
-        excesses.append((label - np.sum(weights * values, axis=1)) ** 2 - best)
-        distances.append(np.sum((weights - posterior) ** 2, axis=1))
+        least = (label - np.sum(best * values, axis=1)) ** 2
+        excesses.append((label - np.sum(weights * values, axis=1)) ** 2 - least)
+        distances.append(np.sum((weights - best) ** 2, axis=1))
     return {"excess": np.concatenate(excesses), "distance": np.concatenate(distances)}
 
 
@@ -251,35 +114,203 @@ def bayes_information(point, rng, count, largest=200.0):
     thousand, so the information is the entropy of the position.
     """
     values = []
-    for tokens, hidden in _sequences({**point, "nu": largest, "task": "spiked"}, rng, count, 1):
-        posterior = _posterior({"nu": largest, "task": "spiked"}, tokens[:, :, 0])
-        own = posterior[np.arange(len(hidden)), hidden]
-        values.append(2 * np.log(np.maximum(own, 1e-300) * posterior.shape[1]))
+    for tokens, hidden in sequences({**point, "nu": largest, "task": "spiked"}, rng, count, 1):
+        found = posterior({"nu": largest, "task": "spiked"}, tokens[:, :, 0])
+        own = found[np.arange(len(hidden)), hidden]
+        values.append(2 * np.log(np.maximum(own, 1e-300) * found.shape[1]))
     return {"integral": np.concatenate(values), "two_log_L": np.concatenate(values)}
 
 
-def descent(point, rng, count, step=0.01):
-    """Overlaps after gradient descent on fresh samples, and the squared errors at its end.
+# Fits
 
-    Softmax only; each step uses ``count`` new sequences, so the overlaps carry a sampling error of the
-    order of sqrt(step * time / count).
+
+def _knots(task, nu):
+    """Nodes of a piecewise linear function of chi*, close enough for the posterior of this signal."""
+    slope = 1.0 if np.isinf(nu) else np.sqrt(nu) if task == "spiked" else nu
+    low, high = -5.0, 5.0 + (np.sqrt(nu) if task == "spiked" else 0.0)
+    return np.linspace(low, high, 1 + round((high - low) * min(12.0, 3 + slope)))
+
+
+def _hats(grid, scores, values):
+    """Sums of the values at the nodes of a piecewise linear function, one row for each sequence."""
+    place = np.clip((scores - grid[0]) / (grid[1] - grid[0]), 0, len(grid) - 1.001)
+    left = place.astype(int)
+    share = place - left
+    rows = np.arange(len(scores))[:, None] * len(grid)
+    size = len(scores) * len(grid)
+    table = np.bincount((rows + left).ravel(), ((1 - share) * values).ravel(), size)
+    table += np.bincount((rows + left + 1).ravel(), (share * values).ravel(), size)
+    return table.reshape(len(scores), len(grid))
+
+
+def _features(point, scores, values):
+    """What a linear fit combines: the weights of each term times the values, summed over the tokens."""
+    name = point["activation"]
+    if name == "linear":
+        return np.stack([values.sum(axis=1), (scores * values).sum(axis=1)], axis=1)
+    if name == "centred-linear":
+        centred = scores - scores.mean(axis=1, keepdims=True)
+        return np.stack([values.mean(axis=1), (centred * values).sum(axis=1)], axis=1)
+    return _hats(_knots(point["task"], float(point["nu"])), scores, values)
+
+
+def _hard_weights(name, scores):
+    """Weights at infinite slope of the activations that have a limit there."""
+    top = (scores == scores.max(axis=1, keepdims=True)).astype(float)
+    if name == "softmax":
+        return top
+    ramp = np.maximum(scores, 0)
+    total = ramp.sum(axis=1, keepdims=True)
+    # where all scores are negative, the largest kernel exceeds the others by an exponential
+    return np.where(total > 0, ramp / np.where(total > 0, total, 1.0), top)
+
+
+def _answers(point, scores, values, slope):
+    name = point["activation"]
+    hard = np.isinf(slope) and name in HARD
+    weights = _hard_weights(name, scores) if hard else weights_of(point, scores, slope)
+    return np.einsum("nl,nl->n", weights, values)
+
+
+def _fixed(point, few):
+    """All that a fit depends on, as a key: the noise of the labels is left out, which moves no minimum."""
+    numbers, shares = lengths(point)
+    names = ("task", "nu", "activation", "shift", "m_kk", "tokens")
+    return few, tuple(zip(numbers.tolist(), shares.tolist(), strict=True)), tuple(
+        (name, point[name]) for name in names if name in point
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _fit(few, pairs, items):
+    """The best linear combination of features, or the slope, shift and norm of the best attention."""
+    point = {**dict(items), "L": dict(pairs)}
+    mean = sum(n * w for n, w in pairs)
+    count = SMALL if few else int(np.clip(FITTED / mean, FEWEST, MOST))
+    batches = [
+        (tokens[:, :, 0].copy(), tokens[:, :, 1].copy(), labels(point, np.random.default_rng(0), tokens, hidden))
+        for tokens, hidden in sequences(point, np.random.default_rng([2509, 21936]), count, 2)
+    ]
+    if point["activation"] in ("linear", "centred-linear", "element-wise-optimal"):
+        return _solve(point, batches)
+    return _search(point, batches)
+
+
+def _solve(point, batches, rows=20_000):
+    matrix, vector = 0.0, 0.0
+    for scores, values, label in batches:
+        for first in range(0, len(label), rows):
+            here = slice(first, first + rows)
+            features = _features(point, scores[here], values[here])
+            matrix, vector = matrix + features.T @ features, vector + features.T @ label[here]
+    if len(vector) > 2:
+        # a little stiffness continues the function in a line beyond the nodes that tokens have come near
+        bend = np.diff(np.eye(len(vector)), 2, axis=0)
+        matrix = matrix + bend.T @ bend
+    return np.linalg.lstsq(matrix, vector, rcond=1e-13)[0]
+
+
+def _search(point, batches):
+    """Slope, shift and value norm of least squared error: first on a part of the sequences, then on all."""
+    is_free = point["activation"] == "erf" and "shift" not in point and "m_kk" not in point
+    part, some = ([tuple(x[: max(1, len(x) // share)] for x in batch) for batch in batches] for share in (20, 6))
+
+    def fit(some, slope, shift):
+        here = {**point, "shift": shift} if is_free else point
+        found = np.concatenate([_answers(here, *batch[:2], slope) for batch in some])
+        label = np.concatenate([batch[2] for batch in some])
+        square = found @ found
+        norm = found @ label / square if square > 0 else 0.0
+        return float(np.mean((label - norm * found) ** 2)), slope, shift, float(norm)
+
+    if "m_kk" in point:
+        return fit(batches, float(point["m_kk"]), 0.0)[1:]
+    shifts = np.linspace(-8, 2, 11) if is_free else [0.0]
+    grid = [fit(part, slope, shift) for slope in np.geomspace(*SLOPES, 27) for shift in shifts]
+    ends = [fit(batches, slope, 0.0) for slope in (0.0, *([np.inf] if point["activation"] in HARD else []))]
+    start = min(grid)
+    if is_free:
+        best = _walk(fit, some, start, 0.5, 120)
+        best = _walk(fit, batches, best, 0.05, 40)
+    else:
+        near = np.log(start[1])
+        walk = minimize_scalar(
+            lambda x: fit(batches, np.exp(x), 0.0)[0], bounds=(near - 0.6, near + 0.6), method="bounded",
+            options={"maxiter": 14},
+        )  # fmt: skip
+        best = fit(batches, float(np.exp(walk.x)), 0.0)
+    return min([best, *ends])[1:]
+
+
+def _walk(fit, batches, start, size, calls):
+    """Nelder and Mead's search in the logarithm of the slope and in the shift."""
+    begin = np.array([np.log(start[1]), start[2]])
+    simplex = begin + size * np.array([[0, 0], [1, 0], [0, 2]])
+    options = {"initial_simplex": simplex, "maxfev": calls, "xatol": 1e-4, "fatol": 1e-9}
+    found = minimize(lambda x: fit(batches, np.exp(x[0]), x[1])[0], begin, method="Nelder-Mead", options=options)
+    return fit(batches, float(np.exp(found.x[0])), float(found.x[1]))
+
+
+def _fitted(point, found, scores, values):
+    """Answers of a fit."""
+    if isinstance(found, tuple):
+        slope, shift, norm = found
+        return norm * _answers(point if "shift" in point else {**point, "shift": shift}, scores, values, slope)
+    if point["activation"] in ("linear", "centred-linear"):
+        return _features(point, scores, values) @ found
+    grid = _knots(point["task"], float(point["nu"]))
+    inside = np.clip(scores, grid[0], grid[0] + (len(grid) - 1.001) * (grid[1] - grid[0]))
+    return np.einsum("nl,nl->n", np.interp(inside, grid, found), values)
+
+
+def best_attention(point, rng, count):
+    """Squared error of attention whose key norm, shift and value norm are fitted; at a given ``m_kk`` the last only.
+
+    The best element-wise activation is a fitted piecewise linear function of the score.
     """
-    if point["activation"] != "softmax":
-        raise ValueError("descent is sampled for softmax attention")
-    key, value = make_vectors(point)
-    for _ in range(round(float(point["time"]) / step)):
-        for tokens, hidden in _sequences(point, rng, count):
-            weights = softmax(tokens @ key, axis=1)
-            answer = np.sum(weights * (tokens @ value), axis=1)
-            residual = answer - tokens[np.arange(len(hidden)), hidden, 1]
-            fields = tokens @ value - answer[:, None]
-            share = step * len(hidden) / count
-            slope_value = 2 * np.einsum("n,nl,nld->d", residual, weights, tokens) / len(hidden)
-            slope_key = 2 * np.einsum("n,nl,nl,nld->d", residual, weights, fields, tokens) / len(hidden)
-            key, value = key - share * slope_key, value - share * slope_value
-    ends = [key[0], key[1], value[0], value[1], key @ key, value @ value, key @ value]
+    found = _fit(*_fixed(point, count <= FEW))
     losses = []
-    for tokens, hidden in _sequences(point, rng, count):
-        answer = np.sum(softmax(tokens @ key, axis=1) * (tokens @ value), axis=1)
-        losses.append((_labels(point, rng, tokens, hidden) - answer) ** 2)
-    return {**{name: np.array([end]) for name, end in zip(ORDER, ends, strict=True)}, "risk": np.concatenate(losses)}
+    for tokens, hidden in sequences(point, rng, count, 2):
+        answer = _fitted(point, found, tokens[:, :, 0], tokens[:, :, 1])
+        losses.append((labels(point, rng, tokens, hidden) - answer) ** 2)
+    return {"risk": np.concatenate(losses)}
+
+
+def best_linear_estimator(point, rng, count):
+    """Squared error of b sum_l z*_l + c sum_l chi*_l z*_l with fitted b and c."""
+    return best_attention({**point, "activation": "linear"}, rng, count)
+
+
+def element_wise_estimator(point, rng, count):
+    """Squared error of sum_l g(chi*_l) z*_l with g a fitted piecewise linear function."""
+    return best_attention({**point, "activation": "element-wise-optimal"}, rng, count)
+
+
+def best_erf(point, rng, count):
+    """Squared error of attention with fitted weights 1 + erf(shift + chi); with a slope a shift not given is zero."""
+    return best_attention({**point, "activation": "erf"}, rng, count)
+
+
+def best_softplus(point, rng, count):
+    """Squared error of attention with fitted normalised softplus weights."""
+    return best_attention({**point, "activation": "softplus"}, rng, count)
+
+
+def length_cost(point, rng, count):
+    """Squared error with one fit for all lengths minus that with a fit for each, on the same sequences."""
+    together = _fit(*_fixed(point, count <= FEW))
+    costs = []
+    for tokens, hidden in sequences(point, rng, count, 2):
+        scores, values = tokens[:, :, 0], tokens[:, :, 1]
+        alone = _fit(*_fixed({**point, "L": scores.shape[1]}, count <= FEW))
+        label = labels(point, rng, tokens, hidden)
+        first, second = (label - _fitted(point, found, scores, values) for found in (together, alone))
+        costs.append(first**2 - second**2)
+    return {"excess": np.concatenate(costs)}
+
+
+for _simulator in (
+    bayes_estimator, attention_risk, attention_excess, bayes_information, best_attention, best_linear_estimator,
+    element_wise_estimator, best_erf, best_softplus, length_cost,
+):  # fmt: skip
+    _simulator.token_laws = TOKEN_LAWS

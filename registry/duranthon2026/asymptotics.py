@@ -46,6 +46,8 @@ OUTPUTS = {
 SOFTPLUS_CONSTANT = Rational(83415972, 10**8)
 #: Probit against logistic at the best width; known to the digits given.
 ERF_RATIO = Rational(1000918, 10**6)
+#: What the next coefficient of erf exceeds that of the best element-wise weights by; fitted at L = 2 and 7.
+ERF_BEND = Rational(224, 10**5)
 
 
 @corollary(
@@ -57,7 +59,7 @@ ERF_RATIO = Rational(1000918, 10**6)
     assumes=(*MODEL, ON_MANIFOLD, "P(L >= 2) > 0"),
     regime=limit("nu -> oo at fixed L", "relative order of the first term left out; the series is asymptotic"),
     needs={"minimal": "duranthon2026.minimal-risk"},
-    checks=("duranthon2026.best_attention",),
+    checks=("duranthon2026_limits.strong_signal", "duranthon2026_limits.risk_threshold"),
     marks="DVG",
     notes=(
         "Spiked, softmax: (E[L]-1)/2 sqrt(pi/nu) exp(-nu/4) (1 - x + 5x^2/2 - 61x^3/6), x = pi^2/(4 nu); the "
@@ -65,11 +67,13 @@ ERF_RATIO = Rational(1000918, 10**6)
         "The rate is 1/4 for every L.",
         "Spiked, linear: E[L]/nu, next order -E[L]^3/((E[L]-1) nu^2); not L/(L-1)/nu nor (L-1)/nu, which circulate.",
         "Spiked, best element-wise: sqrt(E[L]-1) sqrt(pi/(2 nu)) exp(-nu/8) (1 - (pi^2 + log(E[L]-1)^2)/(2 nu)); erf "
-        "1.000918 times as much, a numerical constant. Softplus: 0.83415972 (E[L]-1)/nu, approached slowly.",
+        "1.000918 times as much with 0.00224 more in the coefficient of 1/nu, both numerical. Softplus: 0.83415972 "
+        "(E[L]-1)/nu, approached slowly.",
         "Max, softmax: (M/nu)(1 - pi^2/(12 nu^2)) with M the mean maximum of L normals: a power law. The other "
         "activations do not vanish: their value at nu = oo.",
         "Thresholds: 2 log E[L] (spiked) and sqrt(2 log E[L]) (max) for softmax and the best element-wise weights, "
-        "E[L] for linear.",
+        "E[L] for linear, E[L]/2 for softplus: at nu = kappa L its risk tends to 1/(1 + 2 kappa), the best that steep "
+        "weights can do.",
     ),
 )
 def signal_asymptotics(task, nu, L, activation, *, minimal):
@@ -93,11 +97,11 @@ def signal_asymptotics(task, nu, L, activation, *, minimal):
         return {**known, **_terms(others / nu, others / nu - others * length / nu**2, 0, length)}
     if activation == "softplus":
         first = SOFTPLUS_CONSTANT * others / nu
-        return {**known, **_terms(first, first, 0, length)}
+        return {**known, **_terms(first, first, 0, length / 2)}
     if activation in ("erf", "element-wise-optimal"):
-        scale = ERF_RATIO if activation == "erf" else 1
+        scale, bend = (ERF_RATIO, ERF_BEND) if activation == "erf" else (1, 0)
         first = scale * sqrt(others) * sqrt(pi / (2 * nu)) * exp(-nu / 8)
-        series = first * (1 - (pi**2 + log(others) ** 2) / (2 * nu))
+        series = first * (1 - ((pi**2 + log(others) ** 2) / 2 + bend) / nu)
         return {**known, **_terms(first, series, Rational(1, 8), 2 * log(length))}
     raise NotAvailable(f"duranthon2026.signal-asymptotics: no series is known for {activation}")
 
@@ -114,14 +118,15 @@ def _terms(leading, series, exponent, threshold):
     outputs=OUTPUTS,
     assumes=(*MODEL, ON_MANIFOLD),
     regime=limit("L -> oo at fixed nu", "O(1/L^2)"),
-    checks=("duranthon2026.best_attention",),
+    checks=("duranthon2026_limits.long_sequences", "duranthon2026_limits.risk_threshold"),
     marks="DVG",
     notes=(
         "leading is 1 - c/L: c = exp(c_nu^2) for softmax, the best element-wise weights and erf (with shift -> -oo); "
         "c = 1 + c_nu^2 for linear, its first-order Taylor polynomial; c_nu^2 is nu (spiked) or nu^2 (max).",
         "exponent is log c. The series of linear attention (spiked) has the order 1/L^2 too.",
         "threshold: the signal needed at this length. Spiked: softmax 2 log L (where the risk jumps from 1 to 0 in the "
-        "limit), linear L. Max: softmax sqrt(2 log L), where the limit is min(1, sqrt(2 log L)/nu); linear never.",
+        "limit), linear L, softplus L/2. Max: softmax sqrt(2 log L), where the limit is min(1, sqrt(2 log L)/nu); "
+        "linear never.",
         "Max, nu = oo, L -> oo: softmax 0, best element-wise 1/2, erf 0.50127, softplus 1, linear 1.",
     ),
 )
@@ -142,5 +147,5 @@ def length_asymptotics(task, nu, L, activation):
         square = GaussianMean(softplus(m * x) ** 2, x)
         constant = -Minimum(-(mean**2) / square, over={m: (Rational(1, 100), 200)}, scan=33)
         first = 1 - constant / length
-        return {**known, **_terms(first, first, log(constant), length)}
+        return {**known, **_terms(first, first, log(constant), length / 2)}
     raise NotAvailable(f"duranthon2026.length-asymptotics: not known for {activation} in the {task} task")

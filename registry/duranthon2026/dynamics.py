@@ -72,7 +72,7 @@ def flow_rates(slope):
     assumes=(*MODEL, "gradient flow of the population risk in k and v"),
     requires=(GRAM,),
     needs={"population": "duranthon2026.population-risk"},
-    checks=("duranthon2026.descent",),
+    checks=("duranthon2026_descent.vector_flow",),
     marks="DV",
     notes=(
         "Closed for every activation; the risk falls at the rate |grad_k|^2 + |grad_v|^2.",
@@ -113,7 +113,7 @@ def gradient_flow(
     },
     assumes=MODEL,
     needs={"population": "duranthon2026.population-risk"},
-    checks=("duranthon2026.descent",),
+    checks=("duranthon2026_descent.stationary_point", "duranthon2026_descent.mismatched_basin"),
     marks="DVE",
     notes=(
         "R_kk = R_vv = R_kv = 0 there; its mirror image has the signs of m_kv, m_vk, q_kv changed.",

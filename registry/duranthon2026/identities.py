@@ -101,7 +101,7 @@ def information_sum_rule(L, *, bayes):
     assumes=(*MODEL, ON_MANIFOLD),
     needs={"minimal": "duranthon2026.minimal-risk", "bayes": "duranthon2026.bayes-risk"},
     cases=CASES,
-    checks=("duranthon2026.best_attention",),
+    checks=("duranthon2026.length_cost",),
     marks="DVG",
     notes=(
         "Zero for softmax, whose best parameters are the same for every length; the minimum of a mean is never below "

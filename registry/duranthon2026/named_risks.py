@@ -41,7 +41,7 @@ def _risk(name, shift, task, m_kk, delta, miss, minimal, cases):
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={"minimal": "duranthon2026.minimal-risk", "miss": "gaussian.erf-miss"},
     cases=CASES,
-    checks=("duranthon2026.best_attention",),
+    checks=("duranthon2026.best_erf",),
     marks="DV",
     notes=(
         "Only the mean length matters in the spiked task, as for every element-wise activation.",
@@ -69,7 +69,7 @@ def erf_risk(task, nu, L, m_kk, shift, delta, *, minimal, miss, is_argmax, has_n
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={"minimal": "duranthon2026.minimal-risk"},
     cases=CASES,
-    checks=("duranthon2026.best_attention",),
+    checks=("duranthon2026.best_softplus",),
     marks="DV",
     notes=(
         "Spiked, nu -> oo: 0.83416 (L-1)/nu, approached slowly: a power law in spite of the normalisation, because "

@@ -8,7 +8,8 @@ A simulator may state facts about itself as attributes; a plain sampler states n
 - ``scale``: natural size of its outputs, one for products of unit vectors; a percent of it is a relevant deviation.
 - ``systematic``: relative bound on what its samples are off by in the mean.
 - ``order``: power of the size in the leading finite-size correction, where the entry's own words leave it open, or
-  two powers where the next term is not small; a function of the point where it depends on that.
+  a pair where the next term is not small, or a list of those that may be it; a function of the point where it
+  depends on that.
 - ``exact``: it simulates a limit itself, and has no size to grow.
 - ``own_size``: its size is the ``size`` of a point, whatever whole-number letters the entry has.
 - ``takes``: outputs of the prediction that it is told, as values of the point; what it returns must be equal to
@@ -150,7 +151,8 @@ def flat_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
 def stated_orders(entry: Entry, function: Any, point: Mapping[str, Any] | None = None) -> tuple[Order, ...]:
     """Powers of the size that the finite-size correction may have: the simulator's word, else the entry's."""
     if hasattr(function, "order"):
-        return (function.order(point or {}) if callable(function.order) else function.order,)
+        stated = function.order(point or {}) if callable(function.order) else function.order
+        return tuple(stated) if isinstance(stated, list) else (stated,)
     text = entry.regime.correction
     found = [0.5] if re.search(r"1/sqrt", text) else []
     if re.search(r"1/[A-Za-z]\b", text):

@@ -194,7 +194,7 @@ def _erf_constant(task, nu, square, ends):
 def _turn(task, name):
     """Signal at which the risk turns over the size it grows with, at infinite length; twice, by different fits."""
     if name in ("linear", "centred-linear", "softplus"):
-        sizes = 1e3 * 4.0 ** np.arange(4)
+        sizes = 1e3 * 4.0 ** np.arange(2 if name == "softplus" else 4)
         variable = sizes[0] / sizes
 
         def risk(a, n):

@@ -11,6 +11,7 @@ A simulator may state facts about itself as attributes; a plain sampler states n
   a pair where the next term is not small, or a list of those that may be it; a function of the point where it
   depends on that.
 - ``exact``: it simulates a limit itself, and has no size to grow.
+- ``size``: sizes around which a limit is simulated, where ``SIZE`` of its module is not large enough.
 - ``own_size``: its size is the ``size`` of a point, whatever whole-number letters the entry has.
 - ``takes``: outputs of the prediction that it is told, as values of the point; what it returns must be equal to
   others, or to the same ones by an identity.

@@ -203,7 +203,8 @@ class _Run:
         # only letters that the limit itself names: others, a length of sequences say, stay as they are
         named = set(re.findall(r"\w+", self.entry.regime.limit)) & set(self.point)
         whole = [x.name for x in self.entry.letters if isinstance(x.domain, Integers) and x.name in named]
-        largest = getattr(sys.modules.get(self.function.__module__), "SIZE", DEFAULT_SIZE if whole else 0)
+        usual = getattr(sys.modules.get(self.function.__module__), "SIZE", DEFAULT_SIZE if whole else 0)
+        largest = getattr(self.function, "size", usual)
         if not largest:
             return []
         places = []

@@ -107,7 +107,7 @@ class LocalMinimum(Minimum):
         """Bind the letters."""
         letters = tuple(start)
         twins, (body, basin) = hygienic(letters, sympy.sympify(body, strict=True), sympy.sympify(basin, strict=True))
-        places = sympy.Tuple(*(sympy.sympify(start[letter]) for letter in letters))
+        places = sympy.Tuple(*(sympy.sympify(start[letter], strict=True) for letter in letters))
         pairs = sympy.Tuple(*(sympy.Tuple(*pair) for pair in known.items()))
         return sympy.Expr.__new__(cls, body, sympy.Tuple(*twins), places, pairs, basin)
 

@@ -81,7 +81,12 @@ class ProximalPoint(sympy.Basic):
         """Keep all as arguments."""
         name = weights if isinstance(weights, Str) else Str(weights)
         return sympy.Basic.__new__(
-            cls, name, sympy.Tuple(*centres), sympy.sympify(label, strict=True), sympy.Tuple(*widths), sympy.Tuple(*finds)
+            cls,
+            name,
+            sympy.Tuple(*centres),
+            sympy.sympify(label, strict=True),
+            sympy.Tuple(*widths),
+            sympy.Tuple(*finds),
         )
 
     @property

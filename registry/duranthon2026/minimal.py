@@ -156,8 +156,9 @@ def _search_from(found, delta, scale, shift=0, is_named=True):
 
     Where sequences are long, softplus falls up to slopes of hundreds, though by less than 1e-8.
     """
-    far = 3000 + 10 * scale if is_named else 100 + 10 * scale
-    near = scale / (1 + scale) / 100
+    far = 3000 + 2 * scale if is_named else 100 + 10 * scale
+    # the search starts in the middle of the range, on the scale of the signal
+    near = scale**2 / far if is_named else scale / (1 + scale) / 100
     best = Minimum(found.inline(found.risk), over={m: (near, far)}, scan=17, single_valley=is_named)
     return {**_at_minimum(found, best, delta, shift), "attained": Gt(far, m)}
 

@@ -246,7 +246,7 @@ def test_factors_must_be_polynomials_in_the_weights():
 
 
 def test_running_integrals_are_integrals():
-    from theorem_engine.methods.laplace_pair import Panels
+    from theorem_engine.methods.laplace_argmax import Panels
 
     panels = Panels(np.linspace(-9, 9, 37))
     density = np.exp(-(panels.x**2) / 2) / np.sqrt(2 * np.pi)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -100,43 +101,61 @@ def follow_down(function: Callable[..., float], edges: list[float], count: int) 
     return place(found.x)
 
 
-def find_valley(slope: Callable[[float], float], low: float, high: float, count: int = SCAN) -> float:
+def find_valley(
+    height: Callable[[float], float], slope: Callable[[float], float], low: float, high: float, count: int = SCAN
+) -> float:
     """The minimiser of a function known to fall and then rise: the one sign change of its slope.
 
     Looked for from the middle of the scanned points outwards by growing strides: the ends are often dear.
     """
-    from scipy.optimize import brentq
-
     is_log = low > 0
     places = [math.log(p) if is_log else float(p) for p in scan_points(low, high, count)]
-    # the very numbers that the root finder will ask for at the ends of its bracket
-    points = [math.exp(t) if is_log else t for t in places]
 
-    def falls(i: int) -> bool:
-        value = slope(points[i])
+    @cache
+    def along(t: float) -> float:
+        where = math.exp(t) if is_log else t
+        value = slope(where) * (where if is_log else 1.0)
         if not math.isfinite(value):
             raise NotConverged("minimum: the function has no finite slope where its valley should be")
-        return value < 0
+        return value
 
-    left = right = len(points) // 2
+    left = right = len(places) // 2
     strides = itertools.chain([1], (2**k for k in itertools.count()))
-    while left > 0 and not falls(left):
+    while left > 0 and along(places[left]) >= 0:
         left, right = max(left - next(strides), 0), left
-    if left == 0 and not falls(left):
+    if left == 0 and along(places[left]) >= 0:
         return low
     if right == left:
-        while right < len(points) - 1 and falls(right):
-            left, right = right, min(right + next(strides), len(points) - 1)
-    if right == len(points) - 1 and falls(right):
+        while right < len(places) - 1 and along(places[right]) < 0:
+            left, right = right, min(right + next(strides), len(places) - 1)
+    if right == len(places) - 1 and along(places[right]) < 0:
         return high
-    while right - left > 1:
-        middle = (left + right) // 2
-        left, right = (middle, right) if falls(middle) else (left, middle)
-    # the value is flat there: eight digits of the minimiser are sixteen of the minimum
-    if not is_log:
-        return float(brentq(slope, points[left], points[right], xtol=1e-300, rtol=1e-8, maxiter=500))
-    root = brentq(lambda t: slope(math.exp(t)), places[left], places[right], xtol=1e-8, rtol=8.9e-16, maxiter=500)
-    return math.exp(root)
+    middle = math.exp(places[left]) if is_log else places[left]
+    root = _sign_change(along, places[left], places[right], abs(height(middle)))
+    return math.exp(root) if is_log else root
+
+
+def _sign_change(slope: Callable[[float], float], left: float, right: float, scale: float) -> float:
+    """Where a slope changes sign between two ends, to the accuracy that its function, of this size, can tell.
+
+    Where the slope differs by orders of magnitude between the ends, an exponential factor makes them equal first.
+    Seven digits of the minimiser are fourteen of the minimum.
+    """
+    from scipy.optimize import brentq
+
+    width = right - left
+    at_left, at_right = abs(slope(left)), abs(slope(right))
+    ratio = at_right / at_left if at_left else 1.0
+    bend = math.log(ratio) / width if ratio > 10 or 0 < ratio < 0.1 else 0.0
+
+    def levelled(t: float) -> float:
+        value = slope(t)
+        # no step within the bracket could lower the function visibly
+        if abs(value) * width <= 8e-16 * scale:
+            return 0.0
+        return value * math.exp(-bend * (t - left))
+
+    return float(brentq(levelled, left, right, xtol=1e-7 * width, rtol=8.9e-16, maxiter=500))
 
 
 def descend(

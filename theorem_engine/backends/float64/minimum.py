@@ -44,7 +44,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         if len(letters) == 1:
             count = minimum.scan or SCAN
             if minimum.single_valley:
-                where = [find_valley(lambda u: slope(u)[0], edges[0], edges[1], count)]
+                where = [find_valley(height, lambda u: slope(u)[0], edges[0], edges[1], count)]
             else:
                 where = [find_minimum(height, lambda u: slope(u)[0], edges[0], edges[1], count)]
         else:

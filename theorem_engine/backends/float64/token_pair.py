@@ -16,23 +16,19 @@ from theorem_engine.methods.laplace import (
     STEEP,
     STEP,
     graded_nodes,
-    nodes_along,
     normal_weights,
     panel_edges,
     refuse_too_many,
 )
-from theorem_engine.methods.laplace_pair import (
-    QUIET,
-    Assemble,
+from theorem_engine.methods.laplace_argmax import (
     InnerTable,
     Panels,
-    PanelTable,
     ScoreTable,
     TrivialTable,
     hard_integrals,
-    last_place,
-    soft_integrals,
 )
+from theorem_engine.methods.laplace_sweep import Assemble, sweep_integrals
+from theorem_engine.methods.laplace_tiles import QUIET, cut_tiles, last_place, smeared_tiles, steep_tiles
 from theorem_engine.operators.token_layout import make_layout
 from theorem_engine.operators.token_mean import Hardmax
 
@@ -103,9 +99,10 @@ class _Pair:
             results = []
             with np.errstate(over="ignore", under="ignore"):
                 rest = np.exp(-extra * np.exp(w)) if extra else 1.0
+            counts = {len(item.each) for item in self.layout.products}
+            others = {n: sum_of_powers(log_b, lengths, 0, n) * rest for n in counts}
             for item in self.layout.products:
-                scale = math.prod(math.gamma(k) for k in item.powers[int(self.is_hard) :])
-                value = sum_of_powers(log_b, lengths, 0, len(item.each)) * rest / scale
+                value = others[len(item.each)] / math.prod(math.gamma(k) for k in item.powers[int(self.is_hard) :])
                 for place in item.each:
                     value = value * brackets[place]
                 results.append(value)
@@ -124,46 +121,64 @@ class _Pair:
                 raise NotAvailable("the exponential kernel of two must increase")
             if self.second is None:
                 raise NotAvailable("a single exponential weight is lowered without a pair")
-            fastest = max(slope, rate)
-            step = min(0.5, STEP / max(fastest, 1e-300))
-            if marks:
-                x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 3 / max(fastest, 1e-300)))
-            elif rate > max(STEEP, 8 * slope) and not self.has_zeta:
-                return combine(self.layout, coefficients, self._steep(values, slope, reach, assemble, sizes))
-            else:
-                refuse_too_many((REACH + reach) / step, 400_000)
-                x = np.arange(-math.ceil(REACH / step), math.ceil(reach / step) + 1, dtype=np.float64) * step
-                weights = normal_weights(x, step)
-            table = self._table(x, values, rate_zeta, bool(marks))
-            assert not isinstance(table, TrivialTable)
-            integrals = soft_integrals(slope, weights, self.first_powers, table, assemble, sizes)
+            integrals = self._by_tiles(values, slope, (rate, rate_zeta), reach, marks, assemble, sizes)
         return combine(self.layout, coefficients, integrals)
 
-    def _steep(
-        self, values: tuple[Any, ...], slope: float, reach: float, assemble: Assemble, sizes: list[int]
-    ) -> list[tuple[Any, Any]]:
-        """A second kernel many times steeper than the first: panels for the first, nodes that follow the second."""
+    def _by_tiles(
+        self, values: tuple[Any, ...], slope: float, rates: tuple[float, float], reach: float, marks: list[float],
+        assemble: Assemble, sizes: list[int],
+    ) -> list[tuple[Any, Any]]:  # fmt: skip
+        """The first weight's kernel is exp(slope x)."""
 
-        def log_second(x: Any) -> Any:
+        def log_second(x: Any, zeta: Any = 0.0) -> Any:
             assert self.second is not None
-            return np.asarray(self.second(x, 0.0, *values)[0], dtype=float)
+            with np.errstate(divide="ignore"):
+                logs = np.asarray(self.second(x, zeta, *values)[0], dtype=float)
+            return np.broadcast_to(logs, np.broadcast_shapes(np.shape(x), np.shape(zeta)))
 
-        edges = panel_edges(-REACH, reach, min(0.5, 1 / max(slope, 1.0)))
-        if edges.size % 2 == 0:
-            edges = np.linspace(-REACH, reach, edges.size + 1)
+        def factors(x: Any, zeta: Any = 0.0) -> list[Any]:
+            if self.inserted is None:
+                return []
+            shape = np.broadcast_shapes(np.shape(x), np.shape(zeta))
+            return [np.broadcast_to(f, shape) for f in self.inserted(x, zeta, *values)]
+
+        asked = [
+            (a, b, 0 if c is None else c + 1)
+            for a, b, c in zip(self.first_powers, self.second_powers, self.columns, strict=True)
+        ]
+        rate, rate_zeta = rates
+        fastest = max(slope, rate, 1e-300)
         rough = np.linspace(-REACH, reach, 241)
         heights = log_second(rough)
-        last = last_place(heights, normal_weights(rough, rough[1] - rough[0]), min(sizes) - 3)
-        # tokens so low are small at every w of interest, and add nothing to the others
-        floor = min(-last, float(log_second(np.zeros(1))[0])) + QUIET
-        x, weights = nodes_along(log_second, edges, 1_600_000, floor)
-        logs = log_second(x)
-        check_kernel(logs, False)
-        factors = self.inserted(x, 0.0, *values) if self.inserted is not None else []
-        listed = [None if c is None else np.broadcast_to(factors[c], x.shape) for c in self.columns]
-        asked = list(zip(self.second_powers, listed, strict=True))
-        table = PanelTable(x, weights, logs, asked, edges[::2], last)
-        return soft_integrals(slope, table.weights, self.first_powers, table, assemble, sizes)
+        check_kernel(heights, bool(marks))
+        is_steep = rate > max(STEEP, 2 * slope) and not (marks or self.has_zeta)
+        last = math.inf
+        if not self.has_zeta:
+            last = last_place(heights, normal_weights(rough, rough[1] - rough[0]), min(sizes) - 3)
+        if is_steep:
+            refuse_too_many(8 * rate * (REACH + reach), 1_600_000)
+            # tokens so low are small at every w of interest, and add nothing to the others
+            floor = min(-last, float(np.interp(0.0, rough, heights))) + QUIET
+            edges = panel_edges(-REACH, reach, min(1.0, 4 / max(slope, 1.0)))
+            tiles = steep_tiles(log_second, factors, edges, floor)
+            return sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights))
+        if marks:
+            x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 2 / fastest))
+        else:
+            step = min(0.5, STEP / fastest)
+            refuse_too_many((REACH + reach) / step, 400_000)
+            x = np.arange(-math.ceil(REACH / step), math.ceil(reach / step) + 1, dtype=np.float64) * step
+            weights = normal_weights(x, step)
+        if self.has_zeta:
+            step = min(0.5, STEP / max(rate_zeta, 1e-300))
+            refuse_too_many(x.size * 2 * REACH / step, 20_000_000)
+            ratio = float(self.ratio(*values)[0]) if self.ratio is not None else None
+            tiles = smeared_tiles(slope, x, weights, log_second, factors, step, ratio)
+        else:
+            logs = log_second(x)
+            check_kernel(logs, bool(marks))
+            tiles = cut_tiles(slope, x, weights, logs, factors(x))
+        return sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights))
 
     def _rates(self, values: tuple[Any, ...]) -> tuple[float, float]:
         """Largest rates of the second kernel's logarithm in x and in zeta."""

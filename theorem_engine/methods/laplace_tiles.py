@@ -1,0 +1,254 @@
+"""Tiles: stretches of the score x with brackets of a token that competes for two kinds of weight at once.
+
+The first weight has the kernel exp(slope x), the second any kernel h(x, zeta). A bracket is a sum over x of
+F(u, x) G(w, x), F = v^b exp(-v) with v = exp(u + slope x), and G the mean over zeta of v^a exp(-v) f with
+v = exp(w) h. On a tile F needs its values at few nodes x, and G is one or zero unless log v is near 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorem_engine.methods.laplace import FAR, REACH, normal_weights
+from theorem_engine.methods.quadrature import gauss_legendre
+
+Array = NDArray[np.float64]
+#: Nodes of a tile, and the change of log v over it.
+COUNT, SPAN = 64, 16.0
+#: Nodes that carry the first kernel on a tile with a steep second one: over two units of log v to 2e-15.
+FEW = 32
+#: Below this log v a token adds nothing to the brackets of others, even where few of these count.
+QUIET = -46.0
+#: From here on exp(-v) counts as zero: products of smaller numbers would leave the normal range, where all is slow.
+END = 5.5
+#: A function of the second v and the column of a factor: a power a for v^a exp(-v), LOST for 1 - exp(-v).
+Key = tuple[int, int]
+LOST = -1
+#: Functions of x and zeta by which brackets are multiplied.
+Factors = Callable[[Any, Any], list[Array]]
+
+
+def decays(logs: Array) -> tuple[Array, Array]:
+    """v and exp(-v), in the place of log v."""
+    is_over = logs > END
+    v = np.exp(np.minimum(logs, FAR, out=logs), out=logs)
+    decay = np.exp(-v)
+    decay[is_over] = 0.0
+    return v, decay
+
+
+class Piece:
+    """Some nodes of a tile, with log h and columns of weights times factors on them; the first factor is one."""
+
+    def __init__(self, logs: Array, columns: Sequence[Array]) -> None:
+        self.logs, self.columns = logs, columns
+        self.lowest, self.highest = float(logs.min()), float(logs.max())
+        #: The columns' sums over the nodes at each x.
+        self.totals = [self.fold(1.0, column) for column in columns]
+
+    def fold(self, table: Any, column: Array) -> Any:
+        """Sums at each x of a table (w, nodes), or of one number, times a column."""
+        return table * column
+
+    def tables(self, w: Array, keys: Sequence[Key]) -> Array:
+        """For each key at each w and x: its function of v, with the weights."""
+        v = w.reshape(-1, *(1 for _ in self.logs.shape)) + self.logs
+        v, decay = decays(v)
+        powers = {0: decay}
+        for power in range(1, 1 + max(p for p, _ in keys)):
+            powers[power] = powers[power - 1] * v
+        if any(power == LOST for power, _ in keys):
+            powers[LOST] = -np.expm1(-v)
+        return np.array([self.fold(powers[power], self.columns[column]) for power, column in keys])
+
+
+class SpreadPiece(Piece):
+    """Nodes that are not those of x: columns are matrices (nodes, x)."""
+
+    def fold(self, table: Any, column: Array) -> Any:
+        """A product of matrices."""
+        return table @ column if np.ndim(table) else table * column.sum(axis=0)
+
+
+class SmearedPiece(Piece):
+    """Nodes (x, zeta), summed over zeta; columns have the same shape."""
+
+    def fold(self, table: Any, column: Array) -> Any:
+        """A sum over the last axis."""
+        return np.einsum("wxz,xz->wx", table, column) if np.ndim(table) else table * column.sum(axis=1)
+
+
+class Tile:
+    """Nodes of one stretch of x: the first kernel on a few of them, the second on as many as it needs."""
+
+    def __init__(self, x: Array, pieces: Sequence[Piece]) -> None:
+        self.x, self.pieces = x, pieces
+        self.lowest, self.highest = min(p.lowest for p in pieces), max(p.highest for p in pieces)
+        self.totals: list[Array] = [
+            np.sum(columns, axis=0) for columns in zip(*(p.totals for p in pieces), strict=True)
+        ]
+
+    def block(self, w: Array, keys: Sequence[Key], low: float) -> Array:
+        """For each key at each w and x: its function of v, with the weights."""
+        if len(self.pieces) == 1:
+            return self.pieces[0].tables(w, keys)
+        table = np.zeros((len(keys), w.size, self.x.size))
+        for piece in self.pieces:
+            first, last = np.searchsorted(w, [low - piece.highest, FAR - piece.lowest])
+            table[:, :first] += where_small(piece.totals, keys)[:, None]
+            table[:, first:last] += piece.tables(w[first:last], keys)
+            table[:, last:] += where_large(piece.totals, keys)[:, None]
+        return table
+
+
+def where_small(totals: Sequence[Array], keys: Sequence[Key]) -> Array:
+    """What each key is at each x where v is negligible."""
+    return np.array([totals[column] if power == 0 else np.zeros_like(totals[0]) for power, column in keys])
+
+
+def where_large(totals: Sequence[Array], keys: Sequence[Key]) -> Array:
+    """What each key is at each x where exp(-v) is zero."""
+    return np.array([totals[column] if power == LOST else np.zeros_like(totals[0]) for power, column in keys])
+
+
+def _stretches(slope: float, x: Array, logs: Array, most: int = COUNT) -> list[slice]:
+    """Stretches of x over which neither kernel changes much."""
+    found, start = [], 0
+    while start < x.size:
+        here = slice(start, start + most)
+        along = slope * (x[here] - x[start])
+        with np.errstate(invalid="ignore"):
+            changes = np.maximum(np.abs(logs[here] - logs[start]), along)
+        # a vanishing kernel does not change while it vanishes, and then at once
+        changes = np.maximum.accumulate(np.where(np.isnan(changes), along, changes))
+        stop = start + max(1, int(np.searchsorted(changes, SPAN, side="right")))
+        found.append(slice(start, stop))
+        start = stop
+    return found
+
+
+def cut_tiles(slope: float, x: Array, weights: Array, logs: Array, factors: Sequence[Array]) -> list[Tile]:
+    """Tiles with all their nodes, for a kernel h of x alone."""
+    columns = [weights, *(weights * f for f in factors)]
+    return [Tile(x[here], [Piece(logs[here], [c[here] for c in columns])]) for here in _stretches(slope, x, logs)]
+
+
+def smeared_tiles(
+    slope: float, x: Array, weights: Array, log_h: Callable[[Any, Any], Array], factors: Factors, step: float,
+    ratio: float | None,
+) -> list[Tile]:  # fmt: skip
+    """Tiles for a kernel of x and zeta, of one score t = zeta + ratio x if there is a ratio; ``step`` is that of zeta.
+
+    With a score, log h is needed at nodes t only, shared by all x of a tile; else at nodes zeta for every x.
+    """
+    zeta = np.arange(-round(REACH / step), round(REACH / step) + 1) * step
+    tiles = []
+    for here in _stretches(slope, x, log_h(x, np.zeros(1))):
+        ends = sorted((float(ratio * x[here][0]), float(ratio * x[here][-1]))) if ratio is not None else (0.0, np.inf)
+        if ends[1] - ends[0] + 2 * REACH < 0.25 * x[here].size * zeta.size * step:
+            assert ratio is not None
+            t = np.arange(np.floor((ends[0] - REACH) / step), np.ceil((ends[1] + REACH) / step) + 1) * step
+            tiles.append(_on_scores(t, x[here], weights[here], log_h, factors, step, ratio))
+            continue
+        both = weights[here, None] * normal_weights(zeta, step)
+        columns = [both, *(both * f for f in factors(x[here, None], zeta))]
+        tiles.append(Tile(x[here], [SmearedPiece(log_h(x[here, None], zeta), columns)]))
+    return tiles
+
+
+def _on_scores(
+    t: Array, x: Array, weights: Array, log_h: Callable[[Any, Any], Array], factors: Factors, step: float, ratio: float
+) -> Tile:
+    """One tile on nodes t, in pieces over which log h changes little."""
+    zeta = t[:, None] - ratio * x
+    both = np.where(np.abs(zeta) < REACH + 1, weights * normal_weights(zeta, step), 0.0)
+    columns = [both, *(both * f for f in factors(x, zeta))]
+    logs = log_h(np.zeros(1), t)
+    pieces: list[Piece] = [
+        SpreadPiece(logs[part], [c[part] for c in columns]) for part in _stretches(0.0, t, logs, 4 * COUNT)
+    ]
+    return Tile(x, pieces)
+
+
+def last_place(logs: Array, weights: Array, others: int) -> float:
+    """The w beyond which that many tokens survive with probability exp(-100) at most, from rough nodes."""
+    marks = np.unique(-logs)
+    survival = np.exp(-np.exp(np.minimum(marks[:, None] + logs, FAR))) @ weights
+    dead = marks[others * np.log(np.maximum(survival, 1e-300)) < -100]
+    return float(dead[0]) if dead.size else float(marks[-1]) + 6
+
+
+@cache
+def _spread(level: int, place: int) -> Array:
+    """At the nodes of a dyadic part of a tile: the Lagrange polynomials of the whole tile's nodes."""
+    base, _ = gauss_legendre(FEW)
+    inverse = np.linalg.inv(np.polynomial.legendre.legvander(2 * base - 1, FEW - 1))
+    local = (place + base) / 2**level
+    return np.asarray(np.polynomial.legendre.legvander(2 * local - 1, FEW - 1) @ inverse, dtype=float)
+
+
+def steep_tiles(
+    log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], edges: Array, floor: float
+) -> list[Tile]:
+    """Tiles between the edges, on which the first kernel is a polynomial; fine nodes follow a steep second one.
+
+    On a tile the mean of a function of x times the first kernel needs that kernel's values at few nodes only. Where
+    log h is below ``floor`` nobody looks.
+    """
+    base, base_weights = gauss_legendre(FEW)
+    tiles: list[Tile] = []
+    waiting = [(float(a), float(b), False) for a, b in zip(edges[:-1], edges[1:], strict=True)][::-1]
+    while waiting:
+        low, high, is_half = waiting.pop()
+        parts = _dyadic(log_h, low, high, floor)
+        # a sum over nodes is good over twice the span over which a polynomial follows the first kernel
+        if len(parts) > 1 and not is_half:
+            middle = (low + high) / 2
+            waiting += [(middle, high, True), (low, middle, True)]
+            continue
+        pieces: list[Piece] = []
+        for level, place in parts:
+            width = (high - low) / 2**level
+            x = low + (place + base) * width
+            weights = base_weights * normal_weights(x, width)
+            columns = [weights, *(weights * f for f in factors(x))]
+            if level:
+                columns = [c[:, None] * _spread(level, place) for c in columns]
+            pieces.append((SpreadPiece if level else Piece)(log_h(x), columns))
+        tile = Tile(low + (high - low) * base, pieces)
+        if tiles and _may_join(tiles[-1], tile, floor):
+            tile = _joined(tiles.pop(), tile)
+        tiles.append(tile)
+    return tiles
+
+
+def _may_join(left: Tile, right: Tile, floor: float) -> bool:
+    """Two tiles with their own nodes over which the second kernel changes little, or where nobody looks."""
+    if len(left.pieces) > 1 or len(right.pieces) > 1 or left.x.size + right.x.size > 2 * COUNT:
+        return False
+    low, high = min(left.lowest, right.lowest), max(left.highest, right.highest)
+    return high - low <= SPAN or high < floor
+
+
+def _joined(left: Tile, right: Tile) -> Tile:
+    (one,), (two,) = left.pieces, right.pieces
+    columns = [np.concatenate(pair) for pair in zip(one.columns, two.columns, strict=True)]
+    return Tile(np.concatenate([left.x, right.x]), [Piece(np.concatenate([one.logs, two.logs]), columns)])
+
+
+def _dyadic(log_h: Callable[[Array], Array], low: float, high: float, floor: float) -> list[tuple[int, int]]:
+    """Dyadic parts (level, place) of an interval over which log h changes by four at most, from left to right."""
+    parts, waiting = [], [(0, 0)]
+    while waiting:
+        level, place = waiting.pop()
+        left, right = log_h(low + (high - low) * np.array([place, place + 1]) / 2**level)
+        if abs(right - left) <= 4 or max(left, right) < floor:
+            parts.append((level, place))
+        else:
+            waiting += [(level + 1, 2 * place + 1), (level + 1, 2 * place)]
+    return parts

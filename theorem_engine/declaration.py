@@ -14,7 +14,7 @@ import sympy
 
 from theorem_engine.apply import EntryFunction
 from theorem_engine.domains import Domain
-from theorem_engine.errors import DeclarationError, MissingDefinition
+from theorem_engine.errors import DeclarationError, MissingDefinition, OutOfDomain
 from theorem_engine.letters import ABSENT, Letter
 from theorem_engine.statement import Statement, make_statement, strip
 
@@ -246,7 +246,12 @@ class Entry:
         wanted = inspect.signature(self.body).parameters
         applied = {keyword: EntryFunction(target) for keyword, target in self.needs.items()}
         call = {name: value for name, value in {**arguments, **applied}.items() if name in wanted}
-        statement = make_statement(self.id, present, self.body(**call))
+        try:
+            equations = self.body(**call)
+        except OutOfDomain as error:
+            # what a body calls on need not know which entry asked
+            raise error if self.id in str(error) else type(error)(f"{self.id}: {error}") from None
+        statement = make_statement(self.id, present, equations)
         needed = {name for name, output in self.outputs.items() if not output.optional}
         if not needed <= set(statement.outputs) <= set(self.outputs):
             odd = sorted((needed - set(statement.outputs)) | (set(statement.outputs) - set(self.outputs)))

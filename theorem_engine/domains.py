@@ -216,7 +216,10 @@ class ComplexPlane(Domain):
             return ComplexValue(REAL.read(float(given.real)), REAL.read(float(given.imag)))
         if isinstance(given, str) and (match := _COMPLEX.fullmatch(given.strip())):
             return ComplexValue(REAL.read(match["re"]), REAL.read(match["im"].replace(" ", "")))
-        return REAL.read(given)
+        try:
+            return REAL.read(given)
+        except NotANumber:
+            raise NotANumber('is neither a real number nor one such as "1/2+3j"') from None
 
     def describe(self) -> str:
         """In words."""

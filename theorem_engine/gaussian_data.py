@@ -1,18 +1,19 @@
 """A function seen by a standard normal variable: mean, Hermite coefficients, second moment, as expressions.
 
 Polynomials are done exactly; everything else becomes Gaussian means, with the function's kinks as
-breaks. Functions that are not finite or not square integrable are refused.
+breaks. Functions that are not real, not finite or not square integrable are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import sympy
 
+from theorem_engine.domains import Rejected
 from theorem_engine.errors import OutOfDomain
 from theorem_engine.operators.gaussian_mean import GaussianMean
 
@@ -42,10 +43,16 @@ def gaussian_data(function: Any) -> GaussianData:
     (letter,) = function.free_symbols
     x = sympy.Symbol("xi", real=True)
     f = function.xreplace({letter: x})
+    if f.has(sympy.Derivative):
+        f = f.doit()
+    try:
+        _refuse_bad(f, x)
+        breaks = tuple(sorted(set(_kinks(f, x)), key=lambda place: float(place)))
+    except Rejected as problem:
+        # in the letter it was written in
+        raise OutOfDomain(f"nonlinearity {function}: {problem}") from None
     if f.is_polynomial(x):
         return _polynomial(sympy.Poly(f, x))
-    _refuse_bad(f, x)
-    breaks = tuple(sorted(set(_kinks(f, x)), key=lambda place: float(place)))
     mirrored = f.xreplace({x: -x})
     is_even, is_odd = _equal(mirrored, f), _equal(mirrored, -f)
 
@@ -87,30 +94,46 @@ def _polynomial(f: Any) -> GaussianData:
 def _refuse_bad(f: Any, x: Any) -> None:
     """Errors for functions whose moments do not exist, seen at a glance from a few values."""
     from mpmath import mp
+    from sympy.core.function import AppliedUndef
 
     if f.has(sympy.floor, sympy.ceiling, sympy.zoo, sympy.nan, sympy.oo):
-        raise OutOfDomain(f"nonlinearity {f}: it has infinitely many jumps, or is infinite")
-    poles = _poles(f, x)
-    if poles:
-        raise OutOfDomain(f"nonlinearity {f}: it is not finite at {poles}, so its moments are not known to exist")
-    value = sympy.lambdify(x, f, "mpmath")
+        raise Rejected("it has infinitely many jumps, or is infinite")
+    if unknown := sorted(str(node.func) for node in f.atoms(AppliedUndef)):
+        raise Rejected(f"it contains the unknown function {unknown[0]}")
+    if poles := _poles(f, x):
+        raise Rejected(f"it is not finite at {poles}, so its moments are not known to exist")
+    try:
+        value = sympy.lambdify(x, f, "mpmath")
+    except NotImplementedError as error:
+        raise Rejected(f"it cannot be evaluated ({str(error).splitlines()[0][:80]})") from None
     with mp.workdps(30):
         for place in (-3, "-0.71", "0.37", 2):
-            here = value(mp.mpf(place))
-            if not mp.isfinite(here) or abs(mp.im(here)) > mp.mpf("1e-20") * (1 + abs(here)):
-                raise OutOfDomain(f"nonlinearity {f}: it is not a finite real number at {place}")
-        for sign in (-1, 1):
-            for size in (100, 1000):
-                try:
-                    here = abs(value(mp.mpf(sign * size)))
-                    growth = 2 * mp.log(here) / (mp.mpf(size) ** 2 / 2) if here else mp.zero
-                except (OverflowError, ValueError, ZeroDivisionError):
-                    growth = mp.inf
-                # f^2 against the normal density: at equal rates the second moment is infinite
-                if not growth < mp.mpf("0.98"):
-                    raise OutOfDomain(
-                        f"nonlinearity {f}: its second moment diverges (it grows like exp(xi^2/4) or faster)"
-                    )
+            here = _real(value, place)
+            if not mp.isfinite(here):
+                raise Rejected(f"it is not finite at {place}")
+        for place in (-1000, -100, 100, 1000):
+            try:
+                here = abs(_real(value, place))
+                growth = 2 * mp.log(here) / (mp.mpf(place) ** 2 / 2) if here else mp.zero
+            except OverflowError:
+                growth = mp.inf
+            # f^2 against the normal density: at equal rates the second moment is infinite
+            if not growth < mp.mpf("0.98"):
+                raise Rejected("its second moment diverges (it grows like exp(xi^2/4) or faster)")
+
+
+def _real(value: Callable[[Any], Any], place: int | str) -> Any:
+    """The value of a function at a place, if there is one and it is real."""
+    from mpmath import mp
+
+    try:
+        here = value(mp.mpf(place))
+    except (ValueError, ZeroDivisionError):
+        here = None
+    # a piecewise function may have no piece there
+    if here is None or (isinstance(here, mp.mpc) and abs(here.imag) > mp.mpf("1e-20") * (1 + abs(here))):
+        raise Rejected(f"it is not a finite real number at {place}")
+    return mp.re(here)
 
 
 def _poles(f: Any, x: Any) -> str:
@@ -137,7 +160,7 @@ def _kinks(f: Any, x: Any) -> Iterator[Any]:
             if not isinstance(places, sympy.FiniteSet):
                 if places is sympy.S.EmptySet:
                     continue
-                raise OutOfDomain(f"nonlinearity {f}: the places where {inside} changes sign could not be found")
+                raise Rejected(f"the places where {inside} changes sign could not all be found")
             yield from places
 
 

@@ -2,46 +2,37 @@
 
 A ``.npz`` or ``.safetensors`` file holds either
 
-- ``W_K`` and ``W_Q`` (heads x p, logits x_i^T W_K^T W_Q x_j), and optionally ``mu`` (p), the direction of a signal; or
+- ``W_K`` and ``W_Q`` (rows x p, logits x_i^T W_K^T W_Q x_j); or
 - a layer of GPT-2: ``h.<layer>.attn.c_attn.weight`` (p x 3 p, applied from the right), whose columns are queries, keys
   and values in this order, each cut into heads of ``HEAD`` columns. ``path#5`` is layer 5 with all its heads together,
-  ``path#5.2`` its head 2; ``path`` alone is layer 0.
+  ``path#5.2`` its head 2 (both count from 0); ``path`` alone is layer 0.
 
-The product W_K^T W_Q is read as t (I + w_K w_Q^T) plus a rest; how large the rest is says how far a statement about
-"identity plus rank one" speaks of this layer. Nothing is executed: no pickles, headers are checked before use.
+Either may have ``mu`` (p) beside it, the direction of a signal. The product W_K^T W_Q is read as t (I + w_K w_Q^T) plus
+a rest; how large the rest is says how far a statement about "identity plus rank one" speaks of this layer.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import warnings
-import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from theorem_engine.array_files import Array, ArrayFile, open_arrays
 from theorem_engine.domains import Domain, Rejected
 from theorem_engine.errors import ValidityWarning
 from theorem_engine.values import NotANumber
 
-#: Arrays of NumPy, which is imported when a file is read and not before.
-Array = Any
 #: Width of an attention head in all sizes of GPT-2.
 HEAD = 64
-MAX_HEADER = 10**8
-MAX_ROWS = 20_000
+#: Up to this size the largest singular value is found directly, above it by iteration, which is quicker but may choose
+#: differently among equal ones from run to run.
+DENSE = 1024
 #: A rest above this, in units of the identity part, is worth a warning.
 LARGE_REST = 0.25
 _PLACE = re.compile(r"(?P<path>.+?)(?:#(?P<layer>[0-9]{1,4})(?:\.(?P<head>[0-9]{1,4}))?)?")
-_KINDS = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "BF16": "<u2",
-}
 
 
 @dataclass(frozen=True)
@@ -100,164 +91,88 @@ class WeightsFile(Domain):
 
 def read_weights(place: str) -> tuple[Array, Array | None]:
     """The matrix W_K^T W_Q of a file, and its signal's direction if it has one."""
+    import numpy as np
+
     match = _PLACE.fullmatch(place)
     if match is None:
         raise Rejected("is not the name of a file")
-    path = Path(match["path"])
-    if not path.is_file():
-        raise Rejected("is not a file that exists")
-    if path.suffix == ".npz":
-        arrays = _read_npz(path)
-    elif path.suffix == ".safetensors":
-        arrays = _read_safetensors(path)
-    else:
-        raise Rejected("is neither .npz nor .safetensors")
-    if "W_K" in arrays or "W_Q" in arrays:
+    arrays = open_arrays(Path(match["path"]))
+    if "W_K" in arrays.names or "W_Q" in arrays.names:
         if match["layer"] is not None:
             raise Rejected("holds W_K and W_Q, so it has no layers to choose from")
-        key, query = (_matrix(arrays, name) for name in ("W_K", "W_Q"))
-        mu = _vector(arrays, key.shape[1])
+        for name in ("W_K", "W_Q"):
+            if name not in arrays.names:
+                raise Rejected(f"has no array {name}")
+        key, query = (arrays.read(name, 2) for name in ("W_K", "W_Q"))
     else:
         key, query = _gpt2(arrays, int(match["layer"] or 0), match["head"])
-        mu = None
     if key.shape != query.shape:
         raise Rejected(f"has W_K of shape {key.shape} and W_Q of shape {query.shape}")
-    return key.T @ query, mu
+    with np.errstate(all="ignore"):
+        product = key.T @ query
+    if not np.all(np.isfinite(product)):
+        raise Rejected("has W_K and W_Q so large that W_K^T W_Q overflows")
+    return product, _direction(arrays, key.shape[1])
 
 
-def _gpt2(arrays: Mapping[str, Any], layer: int, head: str | None) -> tuple[Array, Array]:
+def _gpt2(arrays: ArrayFile, layer: int, head: str | None) -> tuple[Array, Array]:
     """Keys and queries of a layer, in rows."""
     ending = f"h.{layer}.attn.c_attn.weight"
-    names = [name for name in arrays if name == ending or name.endswith("." + ending)]
-    if len(names) != 1:
-        raise Rejected(f"holds neither W_K and W_Q nor one {ending}")
-    joint = _matrix(arrays, names[0])
+    names = [name for name in arrays.names if name == ending or name.endswith("." + ending)]
+    if not names:
+        there = ", ".join(name[:60] for name in arrays.names[:3]) + (", ..." if len(arrays.names) > 3 else "")
+        raise Rejected(f"holds neither W_K and W_Q nor {ending}; its arrays: {there or 'none'}")
+    if len(names) > 1:
+        raise Rejected(f"holds {ending} more than once: {', '.join(name[:60] for name in names[:3])}")
+    joint = arrays.read(names[0], 2)
     size = joint.shape[0]
     if joint.shape[1] != 3 * size:
-        raise Rejected(f"has {names[0]} of shape {joint.shape}, which is not p x 3 p")
+        raise Rejected(f"has {names[0][:60]} of shape {joint.shape}, which is not p x 3 p")
     query, key = joint[:, :size].T, joint[:, size : 2 * size].T
     if head is None:
         return key, query
     here = slice(int(head) * HEAD, (int(head) + 1) * HEAD)
     if here.stop > size:
-        raise Rejected(f"has {size // HEAD} heads, none of number {head}")
+        raise Rejected(f"has {size // HEAD} heads of {HEAD} columns, none of number {head} (the first is 0)")
     return key[here], query[here]
 
 
-def _matrix(arrays: Mapping[str, Any], name: str) -> Array:
-    if name not in arrays:
-        raise Rejected(f"has no array {name}")
-    return _finite(arrays[name], name, 2)
-
-
-def _vector(arrays: Mapping[str, Any], size: int) -> Array | None:
+def _direction(arrays: ArrayFile, size: int) -> Array | None:
+    """The file's mu at length one."""
     import numpy as np
 
-    if "mu" not in arrays:
+    if "mu" not in arrays.names:
         return None
-    mu = _finite(arrays["mu"], "mu", 1)
-    if mu.size != size or not np.any(mu):
-        raise Rejected(f"has mu of {mu.size} entries, not a direction in {size} dimensions")
-    return mu
-
-
-def _finite(array: Any, name: str, dimensions: int) -> Array:
-    import numpy as np
-
-    if array.ndim != dimensions or 0 in array.shape or max(array.shape) > MAX_ROWS:
-        raise Rejected(f"has {name} of shape {array.shape}")
-    if array.dtype.kind not in "fiu":
-        raise Rejected(f"has {name} of type {array.dtype}, not real numbers")
-    result: Array = np.asarray(array, dtype=float)
-    if not np.all(np.isfinite(result)):
-        raise Rejected(f"has entries of {name} that are not finite")
-    return result
-
-
-def _read_npz(path: Path) -> dict[str, Any]:
-    import numpy as np
-
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise Rejected(f"is no readable .npz file ({str(error)[:120]})") from None
-
-
-def _read_safetensors(path: Path) -> dict[str, Any]:
-    """All arrays of a safetensors file; every claim of its header is checked before anything is read."""
-    import numpy as np
-
-    total = path.stat().st_size
-    with path.open("rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
-        if total < 8 or length > min(MAX_HEADER, total - 8):
-            raise Rejected("is no safetensors file: its header is longer than the file")
-        raw = stream.read(length)
-    try:
-        header = json.loads(raw.decode("utf-8"), object_pairs_hook=_distinct)
-    except (ValueError, RecursionError) as error:
-        raise Rejected(f"is no safetensors file: its header is not JSON ({str(error)[:80]})") from None
-    if not isinstance(header, dict):
-        raise Rejected("is no safetensors file: its header is not an object")
-    header.pop("__metadata__", None)
-    room = total - 8 - length
-    places = {name: _place(name, claim, room) for name, claim in header.items()}
-    end = 0
-    for start, stop, _, _ in sorted(places.values(), key=lambda place: place[:2]):
-        if start != end:
-            raise Rejected("is no safetensors file: its arrays overlap or leave gaps")
-        end = stop
-    if end != room:
-        raise Rejected("is no safetensors file: it is longer or shorter than its arrays")
-    data = np.memmap(path, dtype=np.uint8, mode="r", offset=8 + length) if room else np.zeros(0, dtype=np.uint8)
-    return {name: _decode(data[a:b], kind, shape) for name, (a, b, kind, shape) in places.items() if kind in _KINDS}
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError("a name occurs twice")
-    return dict(pairs)
-
-
-def _place(name: str, claim: Any, room: int) -> tuple[int, int, str, tuple[int, ...]]:
-    """Start, stop, type and shape of one array, or an error if they cannot all be true."""
-    if not isinstance(claim, dict) or set(claim) != {"dtype", "shape", "data_offsets"}:
-        raise Rejected(f"is no safetensors file: {name[:60]} is not described by dtype, shape and data_offsets")
-    kind, shape, offsets = claim["dtype"], claim["shape"], claim["data_offsets"]
-    numbers = [*shape, *offsets] if isinstance(shape, list) and isinstance(offsets, list) else [-1]
-    if len(numbers) < 2 or any(type(x) is not int or x < 0 for x in numbers) or len(offsets) != 2:
-        raise Rejected(f"is no safetensors file: shape or offsets of {name[:60]} are not whole numbers")
-    start, stop = offsets
-    wide = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2}.get(
-        kind, 1
-    )
-    if not start <= stop <= room or stop - start != math.prod(shape) * wide:
-        raise Rejected(f"is no safetensors file: {name[:60]} does not fit its place")
-    return start, stop, str(kind), tuple(shape)
-
-
-def _decode(data: Any, kind: str, shape: tuple[int, ...]) -> Any:
-    import numpy as np
-
-    values = np.frombuffer(data.tobytes(), dtype=_KINDS[kind]).reshape(shape)
-    if kind == "BF16":
-        # the upper half of a single-precision number
-        return (values.astype(np.uint32) << 16).view(np.float32)
-    return values
+    mu = arrays.read("mu", 1)
+    if mu.size != size:
+        raise Rejected(f"has mu of {mu.size} entries where W_K has {size} columns")
+    if not np.any(mu):
+        raise Rejected("has mu = 0, which is no direction")
+    # twice, because squares of very large or very small entries leave double precision
+    mu = mu / np.abs(mu).max()
+    return mu / np.linalg.norm(mu)
 
 
 def _top_triple(matrix: Array) -> tuple[Array, float, Array]:
     """The largest singular value and its two vectors."""
     import numpy as np
+    from scipy.linalg import eigh
+    from scipy.sparse.linalg import ArpackError, svds
 
-    if matrix.shape[0] <= HEAD:
-        u, values, v = np.linalg.svd(matrix)
-    else:
-        from scipy.sparse.linalg import svds
-
-        u, values, v = svds(matrix, k=1, v0=np.ones(matrix.shape[0]))
-    return u[:, 0], float(values[0]), v[0]
+    size = matrix.shape[0]
+    if size > DENSE:
+        try:
+            # a drawn start is orthogonal to no vector of interest, as a vector of ones may be
+            u, values, v = svds(matrix, k=1, v0=np.random.default_rng(0).standard_normal(size))
+            return u[:, 0], float(values[0]), v[0]
+        except ArpackError:
+            # a matrix of zeros, for one
+            pass
+    _, vectors = eigh(matrix.T @ matrix, subset_by_index=[size - 1, size - 1])
+    right = vectors[:, 0]
+    left = matrix @ right
+    top = float(np.linalg.norm(left))
+    return (left / top if top else right), top, right
 
 
 def split_rank_one(source: str, product: Array, mu: Array | None = None) -> RankOne:
@@ -271,7 +186,9 @@ def split_rank_one(source: str, product: Array, mu: Array | None = None) -> Rank
     """
     import numpy as np
 
-    size = product.shape[0]
+    size, unit = product.shape[0], float(np.abs(product).max()) or 1.0
+    # squares of very large or very small entries leave double precision
+    product = product / unit
     scale = float(np.trace(product)) / size
     left = right = np.zeros(size)
     top = 0.0
@@ -283,12 +200,12 @@ def split_rank_one(source: str, product: Array, mu: Array | None = None) -> Rank
             break
         scale = new
     if not scale > 1e-9 * float(np.linalg.norm(product)):
-        raise Rejected("has no identity-like part in W_K^T W_Q: the mean of its diagonal is not positive")
+        raise Rejected("has no identity-like part in W_K^T W_Q: less its rank-one part, its trace is not positive")
     strength = top / scale
     rest = product / scale - np.eye(size) - strength * np.outer(left, right)
     length = math.sqrt(strength)
     along = np.zeros(size) if mu is None else mu / np.linalg.norm(mu)
     return RankOne(
-        source, size, scale, strength, float(np.linalg.norm(rest, 2)), strength * float(left @ right),
+        source, size, scale * unit, strength, _top_triple(rest)[1], strength * float(left @ right),
         length * float(left @ along), length * float(right @ along),
     )  # fmt: skip

@@ -85,7 +85,11 @@ def correction_order(point: Point) -> float | list[float]:
     """Power of the size in the leading correction: perhaps a half where an even part of f meets signal or a mean."""
     has_even_part = point.get("nonlinearity") in ("cos", "exp-clip", "relu", "softmax") or point.get("a2", 0.0)
     shorthand = point.get("weights", "none")
-    weighted = shorthand != "none" or float(point.get("key_norm2", 0)) * float(point.get("query_norm2", 0)) > 0
+    weighted = (
+        shorthand != "none"
+        or "weights_file" in point
+        or float(point.get("key_norm2", 0)) * float(point.get("query_norm2", 0)) > 0
+    )
     is_pure_noise = not float(point.get("snr", 0.0)) and not float(point.get("imbalance", 0.0)) and not weighted
     return [0.5, 1.0] if has_even_part and not is_pure_noise else 1.0
 

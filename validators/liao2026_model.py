@@ -91,10 +91,17 @@ def sizes(point: Point) -> tuple[int, int]:
 
 
 def make_vectors(point: Point, p: int) -> Array:
-    """Rows mu, w_K, w_Q in R^p with the Gram matrix of the point, spread over all coordinates."""
+    """Rows mu, w_K, w_Q in R^p with the Gram matrix of the point, spread over all coordinates.
+
+    Of a file of weights the rank-one part is drawn, not what else the file holds.
+    """
     snr = float(point.get("snr", 0.0))
-    shorthand = point.get("weights")
-    if shorthand is None:
+    shorthand, file = point.get("weights"), point.get("weights_file")
+    if file is not None:
+        kk = qq = float(file.strength)
+        mk, mq = (np.sqrt(snr) * float(along) for along in (file.key_along, file.query_along))
+        kq = float(file.key_query)
+    elif shorthand is None:
         kk, qq, mk, mq, kq = (
             float(point.get(x, 0.0)) for x in ("key_norm2", "query_norm2", "mu_key", "mu_query", "key_query")
         )

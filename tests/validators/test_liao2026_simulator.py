@@ -4,6 +4,8 @@ Seeds are fixed, so nothing fails by chance on a rerun. Bounds against the theor
 the finite-size shift measured at these sizes; under another seed a test fails with probability below 1e-5.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,12 @@ def test_vectors_have_the_inner_products_asked_for(weights):
         None: np.array([[2, 0.7, -0.5], [0.7, 1.5, 0.3], [-0.5, 0.3, 1.2]]),
     }[weights]
     assert np.allclose(products, wanted, atol=1e-12)
+
+
+def test_vectors_of_a_file_have_the_inner_products_of_its_rank_one_part():
+    file = SimpleNamespace(strength=2.0, key_query=1.2, key_along=0.5, query_along=-0.3)
+    rows = model.make_vectors({"snr": 4, "weights_file": file, "key_norm2": 0}, 30)
+    assert rows @ rows.T == pytest.approx(np.array([[4, 1, -0.6], [1, 2, 1.2], [-0.6, 1.2, 2]]))
 
 
 def test_impossible_inner_products_are_refused():

@@ -1,28 +1,21 @@
-"""Descent, flow and the landscape they move in, against vectors, printed formulas and measured numbers."""
+"""Descent and flow against vectors and printed formulas, where they end, and the figures that show them."""
 
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy import stats
-from scipy.optimize import minimize_scalar
 
 import theorem_engine as te
+from tests.registry.marion2025_points import MODEL, NAMES, pgd
 from tests.strategies import points_of
 from theorem_engine.backends.float64 import recurrence
-from theorem_engine.errors import BadRequest, Infeasible, OutOfDomain
+from theorem_engine.errors import Infeasible, OutOfDomain
 from theorem_engine.geometry import uniform_inner_products
-from theorem_engine.validators.marion2025_descent import gradient_descent, stochastic_descent, uniform_start
+from theorem_engine.validators.marion2025_descent import gradient_descent
 
-NAMES = ("kappa", "nu", "theta", "eta", "rho")
-MODEL = {"gamma": "sqrt(1/2)", "d": 400, "L": 10}
 START = {"kappa": -0.08, "nu": 0.035, "theta": 0.0033, "eta": 0.088, "rho": -0.0145}
 MANIFOLD = {**START, "theta": 0, "eta": 0, "rho": 0}
-
-
-def pgd(**point):
-    return te.predict("marion2025.pgd", **{**MODEL, **point}).outputs
 
 
 def vectors(start, lam, schedule, alpha, steps):
@@ -139,187 +132,6 @@ def test_the_risk_falls_along_the_flow():
     assert np.all(np.diff(excess) < 0)
 
 
-@pytest.mark.parametrize(
-    ("lam", "leaves_saddle", "leaves_manifold"),
-    [("0.1", 0.7715, 0.7668), ("0.9", 1.583, 0.957), ("2", 2.878, 0.860)],
-)
-def test_rates_at_the_saddle_are_the_printed_ones(lam, leaves_saddle, leaves_manifold):
-    """r1 > r2 always; the numbers at d = 400, gamma^2 = 1/2 are those of the derivation."""
-    escape = -te.predict("marion2025.fixed-points", lam=lam, **MODEL).outputs["saddle_low"]
-    transverse = te.predict("marion2025.transverse-stability", kappa=0, nu=0, lam=lam, **MODEL)
-    assert escape == pytest.approx(leaves_saddle, rel=1e-3)
-    assert transverse.value == pytest.approx(leaves_manifold, rel=1e-3)
-    assert escape > transverse.value
-
-
-@given(points_of("marion2025.fixed-points"))
-@settings(max_examples=15)
-def test_fixed_points_have_their_kinds_and_printed_curvatures(point):
-    lam, gamma, d = (float(point[name]) for name in ("lam", "gamma", "d"))
-    outputs = te.predict("marion2025.fixed-points", **point).outputs
-    kinds = [row["kind"] for row in outputs["points"]]
-    assert kinds == ["minimum", "minimum", "maximum", "maximum", "saddle"]
-    g = lam * gamma
-    c, b = lam * math.sqrt(d / 2) / math.sqrt(1 + 2 * g**2), 1 / math.sqrt(1 + 4 * g**2)
-    a, cross = 8 * gamma**2 * c**2 * b / math.pi, 4 * gamma**2 * c / math.sqrt(math.pi)
-    assert outputs["saddle_high"] == pytest.approx(a / 2 + math.hypot(a / 2, cross), rel=1e-12)
-    assert outputs["rate_v"] == pytest.approx(2 * gamma**2 * math.erf(c), rel=1e-12)
-    rate_k = 2 * gamma**2 * c * 2 / math.sqrt(math.pi) * math.exp(-(c**2)) * math.erfc(b * c)
-    assert outputs["rate_k"] == pytest.approx(rate_k, rel=1e-10, abs=1e-290)
-
-
-@given(points_of("marion2025.transverse-stability", kappa=0, nu=0))
-@settings(max_examples=15)
-def test_transverse_eigenvalues_at_the_saddle_have_their_closed_form(point):
-    """-q +- sqrt(q^2 + B^2) with q = (d/2) zeta(0, g), and a third one that is negative."""
-    lam, gamma, d = (float(point[name]) for name in ("lam", "gamma", "d"))
-    g = lam * gamma
-    q = d / 2 * te.predict("gaussian.erf-square", t=0, g=g).value
-    cross = 4 * gamma**2 * lam * math.sqrt(d / 2) / math.sqrt(1 + 2 * g**2) / math.sqrt(math.pi)
-    rows = te.predict("marion2025.transverse-stability", **point).outputs["eigenvalues"]
-    found = sorted(row["re"] for row in rows)
-    for wanted in (cross**2 / (q + math.hypot(q, cross)), -q - math.hypot(q, cross)):
-        assert min(abs(value - wanted) for value in found) <= 1e-9 * (1 + abs(found[0]))
-    assert all(row["im"] == 0 for row in rows)
-
-
-def test_transverse_eigenvalues_can_be_complex():
-    shares = []
-    rng = np.random.default_rng(3)
-    for _ in range(60):
-        kappa, nu = rng.uniform(-1, 1, 2).round(3)
-        rows = te.predict("marion2025.transverse-stability", kappa=kappa, nu=nu, lam="0.1", **MODEL)
-        shares.append(any(row["im"] for row in rows.outputs["eigenvalues"]))
-    assert 0 < np.mean(shares) < 0.6
-
-
-@pytest.mark.parametrize(
-    ("d", "critical"), [(100, 0.97735), (400, 0.892437948), (10**6, 0.866036)], ids=["100", "400", "1e6"]
-)
-def test_the_oracle_stops_being_a_minimum_at_the_critical_lambda(d, critical):
-    found = te.predict("marion2025.critical-lambda", gamma="sqrt(1/2)", d=d, L=10).value
-    assert found == pytest.approx(critical, rel=1e-5)
-    for side in (0.99, 1.01):
-        oracle = te.predict("marion2025.transverse-stability", kappa=1, nu=1, lam=side * found, gamma="sqrt(1/2)", d=d,
-                            L=10)  # fmt: skip
-        assert (oracle.value > 0) == (side > 1)
-
-
-@pytest.mark.parametrize("model", [{"gamma": "1.5", "d": 16, "L": 3}, {"gamma": "sqrt(1/2)", "d": 400, "L": 1}])
-def test_the_critical_lambda_need_not_exist(model):
-    assert te.predict("marion2025.critical-lambda", **model).value == math.inf
-
-
-def test_far_above_the_critical_lambda_an_attractor_off_the_manifold_beats_the_oracle():
-    """lam = 0.9, d = 400, L = 10: risk 3.80657 below the oracle's 3.81936, and the descent stays there."""
-    place = {"kappa": -0.301668, "nu": -0.947078, "theta": -0.321003, "eta": 0.953413, "rho": -0.806120}
-    end = pgd(**place, lam="0.9", alpha="0.001", steps=20_000)
-    assert [end[n] for n in NAMES] == pytest.approx([place[n] for n in NAMES], abs=2e-4)
-    assert end["risk"] == pytest.approx(3.80657, abs=1e-5)
-    assert te.predict("marion2025.oracle-risk", lam="0.9", **MODEL).value == pytest.approx(3.81936, abs=1e-5)
-
-
-@given(points_of("marion2025.swapped-minimum"))
-@settings(max_examples=15)
-def test_the_swapped_point_is_the_printed_one(point):
-    lam, gamma, d = (float(point[name]) for name in ("lam", "gamma", "d"))
-    s, shift = math.sqrt(1 + 2 * (lam * gamma) ** 2), math.sqrt(d / 2)
-    zeta = te.predict("gaussian.erf-square", t=0, g=lam * gamma).value
-    theta = min(1.0, 2 * gamma**2 * lam / (math.sqrt(math.pi) * s * shift * zeta))
-    noise = (point["L"] - 1) * te.predict("gaussian.erf-square", t=0, g=lam).value
-    excess = gamma**2 + (gamma**2 + d / 2 * theta**2) * zeta + noise
-    excess -= 4 * gamma**2 * lam * shift * theta / (math.sqrt(math.pi) * s)
-    outputs = te.predict("marion2025.swapped-minimum", **point).outputs
-    assert outputs["theta"] == pytest.approx(theta, rel=1e-12)
-    assert outputs["excess"] == pytest.approx(excess, rel=1e-9, abs=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("model", "threshold"),
-    [
-        (MODEL, 0.92068),
-        ({**MODEL, "d": 100}, 1.07807),
-        ({**MODEL, "gamma": "sqrt(2)"}, 0.78563),
-        ({**MODEL, "L": 2}, 1.72161),
-    ],
-    ids=["d=400", "d=100", "gamma^2=2", "L=2"],
-)
-def test_the_swapped_minimum_is_stable_below_its_threshold(model, threshold):
-    below, above = (te.predict("marion2025.swapped-minimum", lam=f"{t:.5f}", **model).outputs["stable"]
-                    for t in (0.999 * threshold, 1.001 * threshold))  # fmt: skip
-    assert below is True
-    assert above is False
-
-
-def test_the_best_swapped_risk_beats_the_best_oracle():
-    best = minimize_scalar(
-        lambda u: te.predict("marion2025.swapped-minimum", lam=u, **MODEL).outputs["excess"], bounds=(0.03, 0.1),
-        method="bounded", options={"xatol": 1e-9},
-    )  # fmt: skip
-    assert best.x == pytest.approx(0.057485, abs=2e-5)
-    assert best.fun == pytest.approx(0.042211, abs=1e-6)
-    assert best.fun < te.predict("marion2025.optimal-lambda", **MODEL).outputs["excess"]
-
-
-@pytest.mark.parametrize("d", [40, 400, 10**4, 10**6, 10**8])
-def test_the_optimal_lambda_is_a_direct_minimisation(d):
-    found = te.predict("marion2025.optimal-lambda", gamma="sqrt(1/2)", d=d, L=10).outputs
-
-    def excess(log_lam):
-        return te.predict("marion2025.oracle-risk", lam=math.exp(log_lam), gamma="sqrt(1/2)", d=d, L=10).outputs[
-            "excess"
-        ]
-
-    centre = math.log(found["lam_star"])
-    direct = minimize_scalar(excess, bounds=(centre - 3, centre + 3), method="bounded", options={"xatol": 1e-9})
-    assert found["excess"] == pytest.approx(direct.fun, rel=1e-12)
-    assert math.exp(direct.x) == pytest.approx(found["lam_star"], rel=1e-6)
-
-
-def test_optimal_lambda_meets_the_printed_numbers():
-    outputs = te.predict("marion2025.optimal-lambda", **MODEL).outputs
-    assert outputs["lam_first_order"] == pytest.approx(0.06348750, abs=1e-8)
-    assert outputs["lam_lambert"] == pytest.approx(0.0673234, abs=1e-7)
-    assert outputs["excess_first_order"] == pytest.approx(0.0670314, abs=1e-7)
-    large = te.predict("marion2025.optimal-lambda", gamma="sqrt(1/2)", d=10**8, L=10).outputs
-    assert large["lam_star"] ** 2 * 1e8 == pytest.approx(12.261401, abs=1e-5)
-    assert large["lam_first_order"] ** 2 * 1e8 == pytest.approx(12.261398, abs=1e-5)
-    assert large["excess"] == pytest.approx(1.5119711e-6, rel=1e-7)
-
-
-@pytest.mark.parametrize(("gamma", "d"), [(1, 10), (2, 30)])
-def test_even_one_token_wants_a_finite_lambda(gamma, d):
-    """A hard threshold is never best: shown here by quadrature of the definition, with no formula of ours."""
-    from scipy.integrate import quad
-
-    def excess(lam):
-        shift = math.sqrt(d / 2)
-
-        def loss(x):
-            return (1 - math.erf(lam * x)) ** 2 * math.exp(-(((x - shift) / gamma) ** 2) / 2)
-
-        ends = (shift - 12 * gamma, -6 / lam, 0, 6 / lam, shift + 12 * gamma)
-        parts = sum(quad(loss, a, b, epsabs=1e-15, limit=200)[0] for a, b in zip(ends, ends[1:], strict=False))
-        return gamma**2 * parts / (gamma * math.sqrt(2 * math.pi))
-
-    outputs = te.predict("marion2025.optimal-lambda", gamma=gamma, d=d, L=1).outputs
-    hard = 2 * gamma**2 * math.erfc(math.sqrt(d) / (2 * gamma))
-    assert outputs["excess"] == pytest.approx(excess(outputs["lam_star"]), rel=1e-9)
-    assert outputs["excess"] < min(excess(0.9 * outputs["lam_star"]), excess(1.1 * outputs["lam_star"]))
-    assert outputs["excess"] < 0.95 * hard
-
-
-def test_the_rate_is_L_over_d_times_a_logarithm():
-    """d E*/(L - 1), against log(gamma^2 d/(2 L)): a straight line of slope 4/pi, up to the next order."""
-    dimensions = [10**k for k in range(4, 13)]
-    optimum = [te.predict("marion2025.optimal-lambda", gamma=1, d=d, L=5).outputs["excess"] for d in dimensions]
-    scaled = [e * d / 4 for e, d in zip(optimum, dimensions, strict=True)]
-    slope = np.polyfit(np.log(np.array(dimensions, dtype=float) / 10), scaled, 1)[0]
-    assert slope == pytest.approx(4 / math.pi, rel=0.07)
-    ratios = [te.predict("marion2025.optimal-rate", gamma=1, d=d, L=5).outputs["ratio"] for d in (10**4, 10**8, 10**16)]
-    assert abs(ratios[2] - 1) < abs(ratios[1] - 1) < abs(ratios[0] - 1) < 0.3
-
-
 @given(points_of("marion2025.convergence", alpha=0.001))
 @settings(max_examples=20)
 def test_starts_in_a_quadrant_end_at_its_oracle(point):
@@ -357,49 +169,6 @@ def test_the_other_quadrants_are_decided_by_following_the_recursion():
         assert math.copysign(1, far["kappa"]) == limit
 
 
-CHAIN = {"kappa": 0.1, "nu": 0.1, "theta": 0.1, "eta": -0.05, "rho": 0.02, "lam": 0.8, "gamma": 0.7, "d": 20, "L": 4,
-         "eps": 0.1, "alpha": 0.02, "batch": 3}  # fmt: skip
-
-
-def test_the_chain_has_the_law_of_the_vectors():
-    """Five Kolmogorov-Smirnov tests of three steps, 8,000 paths each: a false alarm in 1e-4 of seeds each."""
-    chain = te.sweep("marion2025.stochastic-pgd", steps=3, seed=range(8000), **CHAIN)
-    reference = stochastic_descent({**CHAIN, "steps": 3, "schedule": 0.0}, np.random.default_rng(11), 8000)
-    for name in NAMES:
-        assert stats.ks_2samp(chain[name].values, reference[name]).pvalue > 1e-4
-
-
-def test_a_path_depends_on_its_seed_alone():
-    together = te.sweep("marion2025.stochastic-pgd", steps=7, seed=range(5), **CHAIN)
-    alone = te.predict("marion2025.stochastic-pgd", steps=7, seed=3, **CHAIN).outputs
-    assert [float(together[n][3]) for n in NAMES] == pytest.approx([alone[n] for n in NAMES], abs=1e-14)
-
-
-def test_the_mean_of_tiny_stochastic_steps_is_the_flow():
-    """alpha = 1e-6, one step, 40,000 paths: the drift is minus the gradient, within four standard errors."""
-    point = {**CHAIN, "alpha": 1e-6, "batch": 20}
-    paths = te.sweep("marion2025.stochastic-pgd", steps=1, seed=range(40_000), **point)
-    products = {n: CHAIN[n] for n in NAMES}
-    model = {k: CHAIN[k] for k in ("lam", "gamma", "d", "L")}
-    flow = te.predict("marion2025.gradient-flow", time="0.000001", **products, **model).outputs
-    for name in NAMES:
-        moves = (paths[name].values - CHAIN[name]) / 1e-6
-        error = moves.std() / math.sqrt(moves.size)
-        assert abs(moves.mean() - (flow[name] - CHAIN[name]) / 1e-6) < 4 * error + 0.02
-
-
-def test_uniform_starts_without_vectors_have_the_law_of_uniform_vectors():
-    frame = uniform_inner_products(30, 2, 2, np.random.default_rng(5), 6000)
-    key, value = frame[:, 0], frame[:, 1]
-    quick = {"kappa": key[:, 0], "nu": value[:, 1], "theta": value[:, 0], "eta": key[:, 1],
-             "rho": (key * value).sum(-1)}  # fmt: skip
-    reference = uniform_start(30, np.random.default_rng(6), 6000)
-    for name in NAMES:
-        assert stats.ks_2samp(quick[name], reference[name]).pvalue > 1e-4
-    with pytest.raises(BadRequest, match="at least 4"):
-        uniform_inner_products(3, 2, 2, np.random.default_rng(5), 1)
-
-
 @pytest.mark.parametrize(
     ("changed", "error", "says"),
     [
@@ -415,11 +184,6 @@ def test_uniform_starts_without_vectors_have_the_law_of_uniform_vectors():
 def test_bad_descents_are_refused(changed, error, says):
     with pytest.raises(error, match=says):
         pgd(**{**START, "lam": "0.1", "alpha": "0.004", "steps": 5, **changed})
-
-
-def test_the_stochastic_chain_needs_six_dimensions():
-    with pytest.raises(OutOfDomain, match="integers >= 6"):
-        te.predict("marion2025.stochastic-pgd", **{**CHAIN, "d": 5}, steps=1, seed=0)
 
 
 @pytest.mark.parametrize(

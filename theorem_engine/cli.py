@@ -13,7 +13,16 @@ from typing import Annotated, Any
 import typer
 
 from theorem_engine import __version__
-from theorem_engine.command import PointQuery, Query, letters_of, whole_number
+from theorem_engine.command import (
+    PointQuery,
+    Query,
+    axis_of,
+    check_out,
+    letters_of,
+    option_like,
+    positive_number,
+    whole_number,
+)
 from theorem_engine.errors import BadRequest
 
 app = typer.Typer(
@@ -121,8 +130,8 @@ def sweep(
     from theorem_engine.sweeping import sweep
     from theorem_engine.writing import dataset_json, write_csv, write_dataset
 
-    _check_out(out, (".csv", ".nc"))
-    letters = {name: _axis(name, value) for name, value in letters_of(ctx).items()}
+    check_out(out, (".csv", ".nc"))
+    letters = {name: axis_of(name, value) for name, value in letters_of(ctx).items()}
     settings: dict[str, Any] = {"digits": whole_number("digits", digits), "jobs": whole_number("jobs", jobs)}
     data = sweep(id, **settings, errors="mask" if mask else "raise", **letters)
     if out is not None:
@@ -134,28 +143,6 @@ def sweep(
     else:
         sizes = " x ".join(f"{name} {size}" for name, size in data.sizes.items())
         print(f"wrote {out}: {sizes or 'one point'}; {', '.join(map(str, data.data_vars))}")
-
-
-def _check_out(out: Path | None, known: tuple[str, ...]) -> None:
-    if out is None:
-        return
-    if out.suffix not in known:
-        raise BadRequest(f"--out {out}: the ending of the name must be one of {', '.join(known)}")
-    if out.is_dir() or not out.parent.is_dir():
-        raise BadRequest(f"--out {out} is not a file in a folder that exists")
-
-
-def _axis(name: str, text: str) -> Any:
-    """One value, a grid ``low:high:count[:log]``, or a list ``a,b,c``."""
-    from theorem_engine.sweeping import grid
-
-    if ":" in text:
-        low, high, *rest = text.split(":")
-        if len(rest) not in (1, 2) or rest[1:] not in ([], ["log"]):
-            raise BadRequest(f"{name}={text[:80]!r} is no grid; a grid is low:high:count or low:high:count:log")
-        return grid(low, high, whole_number(f"{name}: count", rest[0]) or 0, log=len(rest) == 2)
-    # a comma inside brackets belongs to the value, as in uniform(1,3)
-    return text.split(",") if "," in text and "(" not in text else text
 
 
 @app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")
@@ -188,10 +175,13 @@ def figure(
     as_json: Json = False,
 ) -> None:
     """Compute a named figure and draw it with --out, or list the figures."""
-    from theorem_engine.drawing import figure, figures
+    from theorem_engine.drawing import figure, figures, picture_endings
     from theorem_engine.writing import dataset_json
 
+    letters = letters_of(ctx)
     if id is None:
+        if out is not None or letters:
+            raise BadRequest("figure needs the id of a figure; without options it lists them")
         known = [{"id": f.id, "title": f.title} for f in figures()]
         if as_json:
             _print_json(known)
@@ -199,24 +189,16 @@ def figure(
             print("\n".join(f"{f['id']}  {f['title']}" for f in known) or "No figures yet.")
         return
     defaults = {f.id: f.options() for f in figures()}.get(id, {})
-    drawn = figure(id, **{name: _like(name, defaults.get(name), text) for name, text in letters_of(ctx).items()})
     if out is not None:
-        canvas = drawn.plot()
-        _check_out(out, tuple(f".{ending}" for ending in canvas.canvas.get_supported_filetypes()))
-        canvas.savefig(out, dpi=150)
+        # before anything is computed
+        check_out(out, picture_endings())
+    drawn = figure(id, **{name: option_like(name, defaults.get(name), text) for name, text in letters.items()})
+    if out is not None:
+        drawn.save(str(out))
     if as_json:
         _print_json(dataset_json(drawn.data))
     else:
         print(f"wrote {out}" if out is not None else f"{drawn.data}\n--out FILE draws it, --json prints all the data.")
-
-
-def _like(name: str, default: Any, text: str) -> Any:
-    """Text as the kind of value an option has by default."""
-    kind = type(default) if isinstance(default, (int, float)) and not isinstance(default, bool) else str
-    try:
-        return kind(text)
-    except ValueError:
-        raise BadRequest(f"{name}={text[:40]!r} is not a number") from None
 
 
 @app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")
@@ -225,7 +207,7 @@ def check(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Entries to check.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Check every entry.")] = False,
     seconds: Annotated[
-        str | None, typer.Option(metavar="S", help="Seconds for the whole run; 20, or 300 with --all.")
+        str | None, typer.Option(metavar="S", help="Seconds for the whole run; 20 for each entry, or 300 with --all.")
     ] = None,
     samples: Annotated[
         str | None, typer.Option(metavar="N", help="Draws of each simulator, instead of seconds.")
@@ -253,11 +235,18 @@ def check(
     if everything == bool(ids):
         raise BadRequest("check takes the ids of entries, or --all")
     letters = letters_of(ctx)
-    budget = _positive("seconds", seconds)
+    budget = positive_number("seconds", seconds)
     numbers: dict[str, Any] = {n: whole_number(n, text) for n, text in (("samples", samples), ("seed", seed))}
     if letters or tokens != "gaussian":
+        if points is not None or jobs is not None or out is not None or fresh:
+            raise BadRequest(
+                "--points, --jobs, --out and --fresh are for campaigns, which choose their points themselves"
+            )
+        if not ids:
+            raise BadRequest("--all checks entries at points of their own; name the entries to be checked otherwise")
+        share = budget / len(ids) if budget else 20
         asked: dict[str, Any] = {**numbers, **letters}
-        verdicts = [check_entry(id, seconds=budget or 20, tokens=tokens, **asked) for id in ids or ()]
+        verdicts = [check_entry(id, seconds=share, tokens=tokens, **asked) for id in ids]
         if as_json:
             _print_json([verdict.to_json() for verdict in verdicts])
         else:
@@ -266,7 +255,7 @@ def check(
     else:
         campaign = run_campaign(
             ids or (), seconds=budget or (300 if everything else 20 * len(ids or ())), jobs=whole_number("jobs", jobs),
-            points=whole_number("points", points) or 1, folder=out or FOLDER, fresh=fresh,
+            points=1 if points is None else whole_number("points", points) or 0, folder=out or FOLDER, fresh=fresh,
             progress=sys.stderr.isatty() and not as_json, **numbers,
         )  # fmt: skip
         written = write_reports(campaign)
@@ -278,16 +267,6 @@ def check(
         found = {result["verdict"] for result in campaign.results}
     if DISAGREES in found:
         raise typer.Exit(1)
-
-
-def _positive(name: str, text: str | None) -> float | None:
-    try:
-        value = None if text is None else float(text)
-    except ValueError:
-        value = -1.0
-    if value is not None and not 0 < value < float("inf"):
-        raise BadRequest(f"{name}={(text or '')[:40]!r} is not a positive number")
-    return value
 
 
 @app.command(cls=Query)

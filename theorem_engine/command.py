@@ -1,4 +1,4 @@
-"""What all commands share: reading letters from the command line, and errors as one sentence."""
+"""What all commands share: reading values from the command line, and errors as one sentence."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -104,3 +105,54 @@ def whole_number(name: str, text: str | None) -> int | None:
         return int(text)
     except ValueError:
         raise BadRequest(f"{name}={text[:40]!r} is not a whole number") from None
+
+
+def positive_number(name: str, text: str | None) -> float | None:
+    """A positive number given as text."""
+    try:
+        value = None if text is None else float(text)
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 < value < float("inf"):
+        raise BadRequest(f"{name}={(text or '')[:40]!r} is not a positive number")
+    return value
+
+
+def check_out(out: Path | None, known: tuple[str, ...]) -> None:
+    """Errors for a file that could not be written, before anything is computed."""
+    if out is None:
+        return
+    if out.suffix not in known:
+        raise BadRequest(f"--out {out}: the ending of the name must be one of {', '.join(known)}")
+    if out.is_dir() or not out.parent.is_dir():
+        raise BadRequest(f"--out {out} is not a file in a folder that exists")
+
+
+def axis_of(name: str, text: str) -> Any:
+    """One value, a grid ``low:high:count[:log]``, or a list ``a,b,c``."""
+    from theorem_engine.sweeping import grid
+
+    if ":" in text:
+        low, high, *rest = text.split(":")
+        if len(rest) not in (1, 2) or rest[1:] not in ([], ["log"]):
+            raise BadRequest(f"{name}={text[:80]!r} is no grid; a grid is low:high:count or low:high:count:log")
+        return grid(low, high, whole_number(f"{name}: count", rest[0]) or 0, log=len(rest) == 2)
+    # a comma inside brackets belongs to the value, as in uniform(1,3)
+    values = re.split(r",(?![^(]*\))", text)
+    return values if len(values) > 1 else text
+
+
+def option_like(name: str, default: Any, text: str) -> Any:
+    """Text as the kind of value an option has by default."""
+    if isinstance(default, bool):
+        if text not in ("true", "false"):
+            raise BadRequest(f"{name}={text[:40]!r} is neither true nor false")
+        return text == "true"
+    if isinstance(default, int):
+        return whole_number(name, text)
+    if isinstance(default, tuple):
+        return tuple(text.split(","))
+    try:
+        return float(text) if isinstance(default, float) else text
+    except ValueError:
+        raise BadRequest(f"{name}={text[:40]!r} is not a number") from None

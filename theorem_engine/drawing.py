@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 from theorem_engine.catalogue import load, load_all
@@ -26,6 +27,8 @@ class Figure:
     size: tuple[float, float] = (9, 5)
     #: Points of entries on which the figure rests, as (id, parameters): campaigns check them too.
     settings: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    #: Options that are whole numbers, and the least each can be.
+    least: Mapping[str, int] = field(default_factory=dict)
     _draw: Callable[[Any, Any], None] | None = field(default=None, repr=False)
 
     def drawing(self, function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
@@ -47,6 +50,12 @@ class Figure:
                 raise BadRequest(
                     f"{self.id} has no option {name!r}{nearest(name, known, 1)}. It takes {', '.join(known) or 'none'}."
                 )
+        for name in self.least.keys() & options.keys():
+            value = options[name]
+            if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < self.least[name]:
+                raise BadRequest(
+                    f"{self.id}: {name}={str(value)[:40]!r} is not a whole number of at least {self.least[name]}"
+                )
         return Drawn(self, self.compute(**options))
 
 
@@ -59,13 +68,9 @@ class Drawn:
 
     def plot(self) -> Any:
         """A matplotlib figure of the data."""
-        try:
-            from matplotlib.figure import Figure as Canvas
-        except ImportError:
-            raise NotAvailable("plots need matplotlib: pip install 'theorem-engine[plot]'") from None
-        canvas = Canvas(figsize=self.figure.size, layout="constrained")
         if self.figure._draw is None:
             raise NotAvailable(f"{self.figure.id} has data but no drawing")
+        canvas = _canvas()(figsize=self.figure.size, layout="constrained")
         self.figure._draw(self.data, canvas)
         return canvas
 
@@ -81,6 +86,20 @@ class Drawn:
         return buffer.getvalue()
 
 
+def _canvas() -> Any:
+    """The class of a matplotlib figure."""
+    try:
+        from matplotlib.figure import Figure as Canvas
+    except ImportError:
+        raise NotAvailable("plots need matplotlib: pip install 'theorem-engine[plot]'") from None
+    return Canvas
+
+
+def picture_endings() -> tuple[str, ...]:
+    """Endings of the names of files that a plot can be written to."""
+    return tuple(f".{ending}" for ending in _canvas()().canvas.get_supported_filetypes())
+
+
 def declare_figure(
     id: str,
     *,
@@ -89,17 +108,19 @@ def declare_figure(
     marks: str = "",
     size: tuple[float, float] = (9, 5),
     settings: tuple[tuple[str, Mapping[str, Any]], ...] = (),
+    least: Mapping[str, int] | None = None,
 ) -> Callable[[Callable[..., Any]], Figure]:
     """Declare a figure; the decorated function computes its data, its docstring is the caption.
 
-    ``settings`` are points (id, parameters) on its curves, which campaigns check.
+    ``settings`` are points (id, parameters) on its curves, which campaigns check; ``least`` names the options that are
+    whole numbers and the least each can be.
     """
 
     def decorate(compute: Callable[..., Any]) -> Figure:
         if id in _figures:
             raise DuplicateEntry(f"figure {id!r} is declared twice: in {_figures[id].compute.__module__} and in "
                                  f"{compute.__module__}")  # fmt: skip
-        _figures[id] = Figure(id, title, source, compute.__doc__ or "", compute, marks, size, settings)
+        _figures[id] = Figure(id, title, source, compute.__doc__ or "", compute, marks, size, settings, least or {})
         return _figures[id]
 
     return decorate

@@ -1,13 +1,17 @@
 """Figures 1 to 5 of the paper, and the map of who wins on noise and where alignment reverses it.
 
 Ranges of the horizontal axes are ours: the paper's are not known here. Curves are limits; dots are means over
-repetitions with two standard errors, at an eighth to a half of the paper's sizes unless ``paper_size`` asks for them.
+repetitions with two standard errors, at a sixteenth to a half of the paper's sizes unless ``paper_size`` asks for them.
+Dots keep the kernel's diagonal (but for softmax, which is masked); it moves them off the limit by order 1/sqrt(p).
 """
 
 import theorem_engine as te
 from theorem_engine import Source, declare_figure
+from theorem_engine.domains import Rejected
+from theorem_engine.errors import OutOfDomain
 from theorem_engine.registry.liao2026.notation import WORK
 from theorem_engine.simulators import simulator as found
+from theorem_engine.weights_file import read_weights, split_rank_one
 
 ATTENTION, RIDGE, NULL = "liao2026.interpolation-error", "liao2026.ridge-error", "liao2026.null-error"
 TANH = {"nonlinearity": "tanh"}
@@ -15,11 +19,15 @@ CLIP = {"nonlinearity": "clip", "level": 5}
 EXP = {"nonlinearity": "exp-clip", "level": 5}
 COS = {"nonlinearity": "cos"}
 CUBIC = {"nonlinearity": "cubic-clip", "level": 5}
+#: How axes are labelled.
+NAMES = {"snr": r"signal $|\mu|^2$", "gamma": r"penalty $\gamma$", "p": "dimension p", "r": "linear share r"}
+#: A standard error needs two runs.
+SIMULATED = {"runs": 2, "seed": 0}
 
 
-def place(version_of):
+def place(label):
     """The source of a numbered figure."""
-    return Source(WORK, version_of, version="v2")
+    return Source(WORK, label, version="v2")
 
 
 def curves(panel, axis, places, lines):
@@ -31,6 +39,18 @@ def curves(panel, axis, places, lines):
         values = te.sweep(entry, **{axis: list(places)}, **fixed)["error"].values
         found[f"{panel}_{label}"] = ((f"{panel}_{axis}",), values)
     return xarray.Dataset(found, coords={f"{panel}_{axis}": list(places)})
+
+
+def by_size(tokens, lines):
+    """Limits in panel b, against p at a number of tokens, closely enough spaced to look smooth."""
+    ratios = grid(1 / 8, 4, 41)
+    found = curves("b", "c", ratios, lines)
+    return found.assign_coords(b_c=[c * tokens for c in ratios]).rename(b_c="b_p").assign_attrs(tokens=tokens)
+
+
+def sizes(tokens):
+    """Dimensions at which panel b has dots: an eighth of the tokens to twice as many."""
+    return [tokens * k // 8 for k in (1, 2, 4, 8, 16)]
 
 
 def dots(panel, axis, places, simulator, point_at, label, runs, seed):
@@ -61,7 +81,7 @@ def merged(*parts):
     """Panels as one dataset."""
     import xarray
 
-    return xarray.merge(parts, combine_attrs="drop")
+    return xarray.merge(parts, combine_attrs="no_conflicts")
 
 
 def draw_panel(axes, data, panel, axis, title="", scale="linear"):
@@ -70,15 +90,15 @@ def draw_panel(axes, data, panel, axis, title="", scale="linear"):
     lines = [v for v in data.data_vars if v.startswith(f"{panel}_") and data[v].dims == (f"{panel}_{axis}",)]
     for number, name in enumerate(lines):
         label = name.removeprefix(f"{panel}_")
-        axes.plot(
-            across, data[name], color=f"C{number}", label=label.replace("_", " "), ls="--" if label == "ridge" else "-"
-        )
+        # a third line may coincide with the second, which then shows in its gaps
+        style = "--" if label == "ridge" else ("-", "-", "-.")[number]
+        axes.plot(across, data[name], style, color=f"C{number}", label=label.replace("_", " "))
         if f"{name}_simulated" in data:
             where = data[f"{panel}_dots_{axis}"]
             axes.errorbar(
                 where, data[f"{name}_simulated"], 2 * data[f"{name}_spread"], fmt="o", ms=3, color=f"C{number}"
             )
-    axes.set(xlabel=axis, ylabel="error", title=title, xscale=scale)
+    axes.set(xlabel=NAMES.get(axis, axis), ylabel="error", title=title, xscale=scale)
     axes.legend()
 
 
@@ -88,6 +108,7 @@ def draw_panel(axes, data, panel, axis, title="", scale="linear"):
     source=place("Figure 1"),
     marks="DV",
     size=(14, 4),
+    least=SIMULATED,
     settings=(
         (NULL, {**TANH, "c": 4, "gamma": 1}),
         (RIDGE, {"c": "0.25", "gamma": "0.01", "snr": 1}),
@@ -101,24 +122,15 @@ def fig_1(runs=4, seed=0, paper_size=False):
     """
     shrink = 1 if paper_size else 8
     gammas, tokens = grid(1e-3, 100, 41), 4096 // shrink
-    sizes = [tokens * k // 8 for k in (1, 2, 4, 8, 16, 32)]
-    ratios = [f"{p}/{tokens}" for p in sizes]
     null, signal = {"gamma": "0.01"}, {"c": "0.25", "gamma": "0.01"}
-    aligned = {
-        **TANH,
-        "p": 1024 // min(shrink, 2) // 2,
-        "n": 4096 // min(shrink, 2) // 2,
-        "gamma": 0.01,
-        "weights": "aligned",
-    }
-    by_size = curves("b", "c", ratios, {"tanh": (ATTENTION, {**TANH, **null}), "ridge": (RIDGE, null)})
-    by_size = by_size.assign_coords(b_c=sizes).rename(b_c="b_p")
+    half = min(shrink, 2)
+    aligned = {**TANH, "p": 512 // half, "n": 2048 // half, "gamma": 0.01, "weights": "aligned"}
     return merged(
         curves("a", "gamma", gammas, {"tanh": (ATTENTION, {**TANH, "c": 4}), "ridge": (RIDGE, {"c": 4})}),
         dots("a", "gamma", grid(1e-3, 100, 6), "liao2026.attention_error_as_defined",
              lambda g: {**TANH, "p": 4096 // shrink, "n": 1024 // shrink, "gamma": g}, "tanh", runs, seed),
-        by_size,
-        dots("b", "p", sizes[:-1], "liao2026.attention_error_as_defined",
+        by_size(tokens, {"tanh": (ATTENTION, {**TANH, **null}), "ridge": (RIDGE, null)}),
+        dots("b", "p", sizes(tokens), "liao2026.attention_error_as_defined",
              lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}, "tanh", runs, seed + 1),
         curves("c", "snr", te.grid(0, 8, 41), {
             "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
@@ -132,11 +144,14 @@ def draw_1(data, figure):
     """Three panels."""
     axes = figure.subplots(1, 3)
     draw_panel(axes[0], data, "a", "gamma", "noise, c = 4", "log")
-    draw_panel(axes[1], data, "b", "p", "noise, gamma = 0.01", "log")
+    draw_panel(axes[1], data, "b", "p", f"noise, gamma = 0.01, n = {data.attrs['tokens']}", "log")
     draw_panel(axes[2], data, "c", "snr", "c = 0.25, gamma = 0.01, aligned")
 
 
-@declare_figure("liao2026.fig-2", title="Nonlinearities compared", source=place("Figure 2"), marks="DV", size=(11, 4))
+@declare_figure(
+    "liao2026.fig-2", title="Nonlinearities compared", source=place("Figure 2"), marks="DV", size=(11, 4),
+    least=SIMULATED,
+)  # fmt: skip
 def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
     """tanh, clip at 5 and ridge against the signal; softmax, tanh and min(5, e^t) against gamma on noise.
 
@@ -147,7 +162,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
     signal = {"c": "0.25", "gamma": 1}
     gammas, few = grid(1e-2, 10, 31), grid(1e-2, 10, 4)
     lines = {"tanh": TANH, "exp_clip": EXP, "softmax": {"nonlinearity": "softmax"}}
-    size = {"p": 2048 // shrink, "n": 512 // shrink}
+    size = {"p": 2048 // shrink, "n": 512 // shrink} if weights_file is None else _given(weights_file)
     parts = [
         curves("a", "snr", te.grid(0, 8, 41), {
             "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}),
@@ -157,17 +172,24 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
     for number, (name, f) in enumerate(lines.items()):
         simulator = "liao2026.softmax_error" if name == "softmax" else "liao2026.attention_error_as_defined"
         if weights_file is not None:
-            from theorem_engine.weights_file import read_weights, split_rank_one
-
-            product, _ = read_weights(weights_file)
-            product = product / split_rank_one(weights_file, product).scale
-            size = {"p": product.shape[0], "n": product.shape[0] // 4, "product": product}
             simulator = "liao2026.given_weights_error"
         point = {**({} if simulator == "liao2026.softmax_error" else f), **size}
         parts.append(
             dots("b", "gamma", few, simulator, lambda g, q=point: {**q, "gamma": g}, name, runs, seed + number)
         )
     return merged(*parts)
+
+
+def _given(weights_file):
+    """The sizes and the product W_K^T W_Q of a file, in units of its identity part."""
+    try:
+        product, _ = read_weights(str(weights_file))
+        product = product / split_rank_one(str(weights_file), product).scale
+        if product.shape[0] < 8:
+            raise Rejected(f"has p = {product.shape[0]}; a simulation with n = p/4 tokens needs at least 8")
+    except Rejected as problem:
+        raise OutOfDomain(f"liao2026.fig-2: weights_file={str(weights_file)[:80]!r} {problem}") from None
+    return {"p": product.shape[0], "n": product.shape[0] // 4, "product": product}
 
 
 @fig_2.drawing
@@ -178,7 +200,9 @@ def draw_2(data, figure):
     draw_panel(right, data, "b", "gamma", "noise, c = 4", "log")
 
 
-@declare_figure("liao2026.fig-3", title="The linear part of f", source=place("Figure 3"), marks="DV", size=(14, 4))
+@declare_figure(
+    "liao2026.fig-3", title="The linear part of f", source=place("Figure 3"), marks="DV", size=(14, 4), least=SIMULATED
+)
 def fig_3(runs=4, seed=0, paper_size=False):
     """The clipped cubic against its linear share, and cos beside tanh and clip against p and against the signal.
 
@@ -187,22 +211,18 @@ def fig_3(runs=4, seed=0, paper_size=False):
     """
     shrink = 1 if paper_size else 16
     tokens = 4096 // shrink
-    sizes = [tokens * k // 8 for k in (1, 2, 4, 8, 16, 32)]
     level, signal = {"gamma": 1, "snr": 1}, {"c": "0.25", "gamma": "0.01", "weights": "aligned"}
     three = {"cos": COS, "tanh": TANH, "clip": CLIP}
-    by_size = curves(
-        "b", "c", [f"{p}/{tokens}" for p in sizes], {k: (ATTENTION, {**f, **level}) for k, f in three.items()}
-    )
-    by_size = by_size.assign_coords(b_c=sizes).rename(b_c="b_p")
-    flat = {**COS, "p": 512 // min(shrink, 2), "n": 2048 // min(shrink, 2), "gamma": 0.01}
+    half = min(shrink, 2)
+    flat = {**COS, "p": 512 // half, "n": 2048 // half, "gamma": 0.01, "weights": "aligned"}
     return merged(
         curves("a", "r", te.grid(0, 1, 41), {
             "cubic": (ATTENTION, {**CUBIC, "c": 1, **level}),
             "cubic_aligned": (ATTENTION, {**CUBIC, "c": 1, **level, "weights": "aligned"})}),
         dots("a", "r", [0, 0.25, 0.5, 0.75, 1], "liao2026.attention_error_as_defined",
              lambda r: {**CUBIC, "r": r, "p": tokens, "n": tokens, "gamma": 1.0, "snr": 1.0}, "cubic", runs, seed),
-        by_size,
-        dots("b", "p", sizes[:-1], "liao2026.attention_error_as_defined",
+        by_size(tokens, {k: (ATTENTION, {**f, **level}) for k, f in three.items()}),
+        dots("b", "p", sizes(tokens), "liao2026.attention_error_as_defined",
              lambda p: {**COS, "p": p, "n": tokens, "gamma": 1.0, "snr": 1.0}, "cos", runs, seed + 1),
         curves("c", "snr", te.grid(0, 8, 41), {k: (ATTENTION, {**f, **signal}) for k, f in three.items()}),
         dots("c", "snr", [0, 2, 4, 8], "liao2026.attention_error_as_defined",
@@ -215,12 +235,12 @@ def draw_3(data, figure):
     """Three panels."""
     axes = figure.subplots(1, 3)
     draw_panel(axes[0], data, "a", "r", "clipped cubic, c = gamma = 1")
-    draw_panel(axes[1], data, "b", "p", "gamma = 1, signal 1", "log")
+    draw_panel(axes[1], data, "b", "p", f"gamma = 1, signal 1, n = {data.attrs['tokens']}", "log")
     draw_panel(axes[2], data, "c", "snr", "c = 0.25, gamma = 0.01, aligned")
 
 
 @declare_figure("liao2026.fig-4", title="Aligned and orthogonal weights", source=place("Figure 4"), marks="DV")
-def fig_4(c=1):
+def fig_4(c="1"):
     """Limits for tanh and clip with unit weights along the signal, or orthogonal to it and to each other, gamma = 1.
 
     The paper's p and n for this figure are not known; ``c`` chooses their ratio.
@@ -231,13 +251,18 @@ def fig_4(c=1):
         for name, f in (("tanh", TANH), ("clip", CLIP))
         for word in ("unit-aligned", "orthogonal")
     }
-    return curves("a", "snr", te.grid(0, 4, 41), lines)
+    return curves("a", "snr", te.grid(0, 4, 41), lines).assign_attrs(c=str(c))
 
 
 @fig_4.drawing
 def draw_4(data, figure):
-    """One panel."""
-    draw_panel(figure.subplots(), data, "a", "snr", "gamma = 1, unit weights")
+    """One panel; orthogonal weights are dashed."""
+    axes = figure.subplots()
+    for number, name in enumerate(data.data_vars):
+        style = "--" if "orthogonal" in name else "-"
+        axes.plot(data["a_snr"], data[name], style, color=f"C{number // 2}", label=name[2:].replace("_", " "))
+    axes.set(xlabel=NAMES["snr"], ylabel="error", title=f"c = {data.attrs['c']}, gamma = 1, unit weights")
+    axes.legend()
 
 
 @declare_figure("liao2026.fig-5", title="Attention and ridge over p/n", source=place("Figure 5"), marks="DV")
@@ -257,11 +282,13 @@ def draw_5(data, figure):
     for number, name in enumerate(data.data_vars):
         style = "--" if "ridge" in name else "-"
         axes.plot(data["a_snr"], data[name], style, color=f"C{number // 2}", label=name[2:].replace("_", ", p/n = "))
-    axes.set(xlabel="snr", ylabel="error", title="gamma = 1, unit-aligned weights")
+    axes.set(xlabel=NAMES["snr"], ylabel="error", title="gamma = 1, unit-aligned weights")
     axes.legend()
 
 
-@declare_figure("liao2026.phase", title="Who wins on noise, and where alignment reverses it (ours)", marks="DVN")
+@declare_figure(
+    "liao2026.phase", title="Who wins on noise, and where alignment reverses it (ours)", marks="DVN", least={"count": 2}
+)
 def phase(count=41, nonlinearity="tanh"):
     """Attention's error less ridge's on pure noise over (c, gamma), and whether some aligned signal reverses the order.
 
@@ -277,16 +304,24 @@ def phase(count=41, nonlinearity="tanh"):
 
 @phase.drawing
 def draw_phase(data, figure):
-    """The gap in colour, the border of the reversal as a line."""
+    """The gap in colour, each sign on a scale of its own; the borders of the two regions as lines."""
     import numpy as np
+    from matplotlib.colors import TwoSlopeNorm
 
     axes = figure.subplots()
-    gap = data["gap"].transpose("gamma", "c")
-    size = float(np.abs(gap).max())
-    mesh = axes.pcolormesh(data["c"], data["gamma"], gap, cmap="RdBu_r", vmin=-size, vmax=size, shading="nearest")
+    gap = data["gap"].transpose("gamma", "c").values
+    scale = TwoSlopeNorm(0, min(gap.min(), -1e-6), max(gap.max(), 1e-6))
+    mesh = axes.pcolormesh(data["c"], data["gamma"], gap, cmap="RdBu_r", norm=scale, shading="nearest")
     exists = data["exists"].transpose("gamma", "c").values.astype(float)
-    if 0 < exists.mean() < 1:
-        axes.contour(data["c"], data["gamma"], exists, levels=[0.5], colors="k")
-    axes.contour(data["c"], data["gamma"], gap, levels=[0], colors="k", linestyles=":")
-    axes.set(xscale="log", yscale="log", xlabel="c", ylabel="gamma", title="attention less ridge on noise")
-    figure.colorbar(mesh, ax=axes)
+    for field, level, style, label in (
+        (exists, 0.5, "-", "above: some aligned signal reverses the order"),
+        (gap, 0, ":", "left: attention wins on noise"),
+    ):
+        if field.min() < level < field.max():
+            axes.contour(data["c"], data["gamma"], field, levels=[level], colors="k", linestyles=style)
+            axes.plot([], [], f"k{style}", label=label)
+    axes.set(xscale="log", yscale="log", xlabel="ratio c = p/n", ylabel=NAMES["gamma"])
+    axes.legend(loc="lower right")
+    ticks = [*np.linspace(scale.vmin, 0, 3), *np.linspace(0, scale.vmax, 5)[1:]]
+    bar = figure.colorbar(mesh, ax=axes, ticks=ticks, format="%.2g")
+    bar.set_label("error of attention less that of ridge, on noise")

@@ -55,6 +55,7 @@ def with_excess(path, lam, schedule, **model):
     source=Source("2410.01537", "Figure 3"),
     marks="DV",
     size=(14, 12),
+    least={"runs": 1, "seed": 0},
     settings=(
         ("marion2025.oracle-risk", {**MODEL, "lam": "0.1"}),
         ("marion2025.oracle-risk", {**MODEL, "lam": "0.9"}),
@@ -121,6 +122,7 @@ def _band(axis, clock, values, color, label):
     source=Source("2410.01537", "Figure 4"),
     marks="DVN",
     size=(13, 4),
+    least={"runs": 1, "steps": 1, "seed": 0},
 )
 def fig_4(runs=30, steps=20_000, seed=0):
     """The exact-in-law chain at d = 80, L = 10, batch 5, label noise 0.1, lam_t = 2/(1 + 1e-4 t), alpha = 1e-3.
@@ -157,6 +159,7 @@ def draw_4(data, figure):
     source=Source("2410.01537", "Figure 5"),
     marks="DV",
     size=(11, 5),
+    least={"points": 2},
 )
 def fig_5(lam="0.1", points=25):
     """The five fixed points by kind, and the field -(R_kappa (1 - kappa^2), R_nu (1 - nu^2)) by its magnitude."""
@@ -190,7 +193,10 @@ def draw_5(data, figure):
         axis.set(xlabel=r"$\kappa$", ylabel=r"$\nu$", title=title, aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1))
 
 
-@declare_figure("marion2025.swapped", title="Where random starts end (ours)", marks="DVN", size=(7, 4.5))
+@declare_figure(
+    "marion2025.swapped", title="Where random starts end (ours)", marks="DVN", size=(7, 4.5),
+    least={"runs": 1, "seed": 0, "steps": 1},
+)  # fmt: skip
 def swapped(runs=200, seed=0, steps=20_000):
     """Share of uniform random starts that end at an oracle or at a swapped minimum, against lam.
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import theorem_engine as te
+from tests.theorem_engine.command_line import data_of, error_of, output_of, run
 from theorem_engine import catalogue, cli, doctor
 from theorem_engine.errors import TheoremEngineError, ValidityWarning
 
@@ -24,30 +24,6 @@ def _cache_of_its_own(tmp_path_factory):
         folder = tmp_path_factory.mktemp("cache")
         patch.setattr("theorem_engine.index.cache_folder", lambda: folder)
         yield
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli.app, list(arguments))
-
-
-def output_of(*arguments):
-    done = run(*arguments)
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-def data_of(*arguments):
-    """Whatever is printed on stdout with --json, which must be JSON and nothing else."""
-    return json.loads(output_of(*arguments, "--json"))
-
-
-def error_of(*arguments):
-    """The one line of a refused query."""
-    done = run(*arguments)
-    assert done.exit_code == 2
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    return done.stderr.strip()
 
 
 def test_find_lists_what_the_function_finds():
@@ -225,39 +201,24 @@ def test_explain_prints_and_exports():
     assert data_of("explain", *ORACLE)["prediction"]["entry"] == "marion2025.oracle-risk"
 
 
-def test_figures_are_listed_by_id():
-    assert [row["id"] for row in data_of("figure")] == [figure.id for figure in te.figures()]
+def test_a_list_may_hold_values_with_brackets():
+    lines = output_of("sweep", "liao2026.ridge-error", "c=1", "gamma=sqrt(1/2),1").splitlines()
+    assert len(lines) == 3
+    lengths = output_of("sweep", "duranthon2026.bayes-risk", "task=max", "nu=1", "L=uniform(1,3),2").splitlines()
+    assert len(lengths) == 3
 
 
-@pytest.fixture
-def parabola(monkeypatch):
-    """A figure that exists for one test."""
-    import xarray
-
-    from theorem_engine import drawing
-
-    monkeypatch.setattr(drawing, "_figures", {})
-
-    @drawing.declare_figure("test.parabola", title="A parabola")
-    def compute(count: int = 3):
-        """Squares."""
-        return xarray.Dataset({"y": ("x", [i * i for i in range(count)])}, {"x": list(range(count))})
-
-    @compute.drawing
-    def draw(data, canvas):
-        canvas.subplots().plot(data["x"], data["y"])
-
-
-@pytest.mark.usefixtures("parabola")
-def test_a_figure_is_computed_and_drawn(tmp_path):
-    picture = tmp_path / "parabola.png"
-    assert output_of("figure") == "test.parabola  A parabola\n"
-    assert data_of("figure", "test.parabola", "count=4")["outputs"]["y"]["values"] == [0, 1, 4, 9]
-    assert output_of("figure", "test.parabola", "--out", str(picture)) == f"wrote {picture}\n"
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert error_of("figure", "test.parabola", "--out", str(tmp_path / "parabola.odd")).startswith("BadRequest: --out")
-    assert error_of("figure", "test.parabola", "count=x") == "BadRequest: count='x' is not a number"
-    assert error_of("figure", "test.parabola", "size=1").startswith("BadRequest: test.parabola has no option 'size'")
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--all", "t=0.3"), "--all checks entries at points of their own"),
+        (("gaussian.erf-mean", "t=0.3", "g=1", "--points", "3"), "--points, --jobs, --out and --fresh"),
+        (("gaussian.erf-mean", "--points", "0"), "points=0 is not a whole number of at least 1"),
+    ],
+)
+def test_checks_refuse_options_they_would_not_heed(arguments, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert says in error_of("check", *arguments)
 
 
 def test_cite_prints_bibtex():

@@ -101,8 +101,10 @@ def fig_4(runs=20, time=20, L=3, seed=0, noise=0.1, jobs=2):
     """Softmax, spiked task: overlaps and residuals at the end of the flow, mean and range over independent runs.
 
     Starts are small, k and v = 0.1 times a standard normal vector in four dimensions, of which two are along k* and
-    v*. That this is the paper's protocol is a guess. Everything but m_kk, m_vv, q_kk and q_vv dies out; m_kk is the
-    last to converge, so at a finite time it is still a little below sqrt(nu). A few minutes on two cores.
+    v*. That this is the paper's protocol is a guess. Everything but m_kk, m_vv, q_kk and q_vv dies out: at time 20 the
+    overlaps m_kv and m_vk are below 2e-7 and the residuals below 1e-5 in every run, m_kv and R_kk being the slowest.
+    m_kk is the last to converge and m_vv waits for it: at nu = 4 they are at 1.50 and 1.04 on their way to 2 and 1.
+    One to one and a half minutes on two cores.
     """
     starts = te.batch("run", **noisy_starts(runs, seed, noise, (0, 0)))
     data = te.sweep("duranthon2026.gradient-flow", task="spiked", activation="softmax", nu=[1, 2, 4], L=L, time=time,
@@ -115,19 +117,19 @@ def fig_4(runs=20, time=20, L=3, seed=0, noise=0.1, jobs=2):
 
 @fig_4.drawing
 def draw_4(data, figure):
-    """Six small panels: mean with bars from the smallest to the largest run."""
+    """Six small panels: mean with bars from the smallest to the largest run; what dies out on one scale."""
     names = {"m_kv": "$m_{kv}$", "m_vk": "$m_{vk}$", "m_vv": "$m_{vv}$", "R_kk": "$R_{kk}$", "R_kv": "$R_{kv}$",
              "R_vv": "$R_{vv}$"}  # fmt: skip
     for axes, (name, label) in zip(figure.subplots(2, 3).ravel(), names.items(), strict=True):
         values = data[name]
         middle = values.mean("run")
         axes.errorbar(data["nu"], middle, [middle - values.min("run"), values.max("run") - middle], fmt="o", capsize=4)
-        axes.set(xlabel=r"$\nu$", title=label)
-        if name == "m_vv":
-            axes.axhline(1, color="k", lw=0.5)
-        else:
-            axes.axhline(0, color="k", lw=0.5)
-            axes.set_yscale("symlog", linthresh=1e-12)
+        axes.set(xlabel=r"$\nu$", title=label, xticks=data["nu"])
+        axes.axhline(1 if name == "m_vv" else 0, color="k", lw=0.5)
+        if name != "m_vv":
+            # rounding errors of the residuals lie on the linear part
+            axes.set_yscale("symlog", linthresh=1e-13, linscale=2)
+            axes.set(ylim=(-1, 1), yticks=[-1, -1e-4, -1e-8, -1e-12, 0, 1e-12, 1e-8, 1e-4, 1])
 
 
 @declare_figure(

@@ -11,9 +11,11 @@ from sympy import Rational, exp
 
 import theorem_engine as te
 from theorem_engine.backends import get_backend
+from theorem_engine.backends.float64 import token_mean
 from theorem_engine.domains import Distribution
 from theorem_engine.errors import BadNumber, NotAvailable, OutOfDomain
 from theorem_engine.methods import laplace
+from theorem_engine.methods.quadrature import trapezoid_line
 from theorem_engine.operators.token_layout import make_layout
 from theorem_engine.operators.token_mean import Hardmax, LengthMean, TokenMean, Tokens
 
@@ -45,10 +47,16 @@ def test_all_weights_sum_to_one(n, slope):
     assert value(total, s=slope, c=1.5, L=fixed(n)) == pytest.approx(1, rel=1e-13)
 
 
+@pytest.mark.parametrize("few", [0, 10_000])
+@pytest.mark.parametrize("stride", [1, 2, 3])
 @pytest.mark.parametrize("slope", [0.4, -1.0, 4.0, 25.0])
-def test_the_lattice_form_equals_the_dense_form(slope):
-    """Brackets of an exponential kernel, with and without a factor, from negligible to overwhelming v."""
-    u = np.arange(-60, 60) * laplace.H * 2
+def test_the_lattice_form_equals_the_dense_form(slope, stride, few, monkeypatch):
+    """Brackets of an exponential kernel, with and without a factor, from negligible to overwhelming v.
+
+    Both ways of summing: a window of the nodes, and all of them.
+    """
+    monkeypatch.setattr(laplace, "FEW", few)
+    u = (np.arange(-120 // stride, 120 // stride) * stride + 0.375) * laplace.H
     asked = [(0, 0), (1, 0), (2, 0), (1, 1)]
     lattice = laplace.LatticeToken(slope, 0.8, -12.0, 12.0, lambda x: [x**2], asked)(u)
     step = laplace.H / max(abs(slope), 1)
@@ -59,6 +67,45 @@ def test_the_lattice_form_equals_the_dense_form(slope):
     for a, b in zip([lattice.survival, lattice.complement, *lattice.values],
                     [dense.survival, dense.complement, *dense.values], strict=True):  # fmt: skip
         assert np.allclose(a, b, rtol=1e-11, atol=1e-18)
+
+
+@pytest.mark.parametrize("slope", [0.05, 0.37, 1.3, 6.0])
+def test_a_search_for_the_nodes_that_count_changes_nothing(slope, monkeypatch):
+    """Sums over all nodes and over those a search has left, from flat to steep exponential kernels."""
+    tokens = Tokens(L, (x,), {w: (s * x, s * x + c)})
+    means = [tokens.mean(hidden=w**2 * x), tokens.mean(hidden=1, each=(w * x, w * x)), tokens.mean(hidden=w)]
+    found = []
+    for most in (0, 10**9):
+        monkeypatch.setattr(token_mean, "UNSEARCHED", most)
+        found.append(FLOAT.function([L, s, c], means)(fixed(4), slope, 2.0))
+    assert np.allclose(*found, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("slope", [0.05, 0.37])
+def test_flat_exponential_kernels_have_the_digits_of_multiprecision(slope):
+    mean = Tokens(L, (x,), {w: (s * x, s * x + c)}).mean(hidden=w**2 * x)
+    slow = get_backend("multiprecision").function([L, s, c], [mean])
+    with mp.workdps(20):
+        exact = slow(fixed(3), mp.mpf(slope), mp.mpf("1.5"))[0]
+    assert value(mean, s=slope, c=1.5, L=fixed(3)) == pytest.approx(float(exact), rel=1e-13)
+
+
+def test_the_first_halving_of_the_trapezoid_rule_may_be_one_call():
+    """The same integrals, stacked or listed, from one call less."""
+    sizes = []
+
+    def integrand(u):
+        sizes.append(u.size)
+        return np.stack([np.exp(-(u**2)), u * np.exp(-((u - 1) ** 2))])
+
+    ((stacked, errors),) = trapezoid_line(lambda u: [integrand(u)], -8.0, 9.0, 0.5, in_one_call=True)
+    assert len(sizes) == 1
+    listed = trapezoid_line(lambda u: list(integrand(u)), -8.0, 9.0, 0.5)
+    assert len(sizes) == 3
+    assert sizes[0] == sizes[1] + sizes[2]
+    assert np.allclose(stacked, [v for v, _ in listed], rtol=1e-15)
+    assert np.allclose(stacked, math.sqrt(math.pi), rtol=1e-14)
+    assert (errors < 1e-14).all()
 
 
 def test_two_tokens_have_a_closed_form():

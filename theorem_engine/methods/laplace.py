@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ STEEP = 10.0
 REACH = 9.5
 #: A table small enough to be filled as a whole.
 SMALL = 100_000
+#: Nodes of a lattice up to which sums over all of them are cheaper than picking those that count.
+FEW = 512
 #: Beyond this log v, exp(-v) is zero.
 FAR = 6.75
 #: Table of v^a exp(-v) in log v: below it exp(-v) is 1 to rounding, above it 0 to any power in use.
@@ -195,8 +198,9 @@ class PointToken:
 class LatticeToken:
     """Brackets for log h = centre + slope x, with log h and u on one grid.
 
-    Then log v lies on that grid too: v^a exp(-v) is one table, and a bracket is a sliding window of
-    Gaussian weights times the table, plus a prefix sum where v is negligible.
+    Then log v lies on that grid too: v^a exp(-v) is one table, and a bracket is the correlation of the Gaussian
+    weights with it. Where there are many nodes, only a window of them is multiplied with the part of the table
+    that is neither negligible nor a power, plus a prefix sum where v is negligible.
     """
 
     def __init__(
@@ -214,8 +218,11 @@ class LatticeToken:
         self.columns: list[Array] = [weights, *(weights * f for f in factors(x))]
         self.asked = list(asked)
         self.prefixes: dict[tuple[int, int], Array] = {}
-        # summed from the far end: a difference of prefix sums would lose a tail of 1e-30
-        self.tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
+
+    @cached_property
+    def tail(self) -> Array:
+        """Weight of each node and all above, summed from the far end: a difference would lose a tail of 1e-30."""
+        return np.concatenate([np.cumsum(self.columns[0][::-1])[::-1], [0.0]])
 
     def _prefix(self, column: int, power: int) -> Array:
         """Sum over j < c of W_j exp(power H (j - c)) for c = 0..n."""
@@ -229,6 +236,9 @@ class LatticeToken:
         """All u must share their position between lattice points."""
         index = np.floor(u / H + 1e-9).astype(np.int64)
         offset = float(u[0] - index[0] * H)
+        stride = int(index[1] - index[0]) if index.size > 1 else 1
+        if self.count <= FEW and 1 <= stride <= 4 and index[-1] - index[0] == stride * (index.size - 1):
+            return self._correlated(float(u[0]), stride, u.size)
         low, high = round(LOW / H), round(HIGH / H)
         logs = np.arange(low, high + 1) * H + offset
         v = np.exp(logs)
@@ -256,6 +266,23 @@ class LatticeToken:
         tables = {power: v**power * decay for power, _ in self.asked}
         values = [windows[column] @ tables[power] + prefix(column, power) for power, column in self.asked]
         return Brackets(survival, complement, values)
+
+    def _correlated(self, start: float, stride: int, size: int) -> Brackets:
+        """At ``size`` values of u from ``start`` on, so many lattice steps apart."""
+        v = np.exp(np.arange(self.count + stride * (size - 1)) * H + (self.lowest + start))
+        decay = np.exp(-v)
+        tables = {power: power_times_decay(v, decay, power) for power in {0, *(power for power, _ in self.asked)}}
+
+        def correlated(table: Array, column: int) -> Array:
+            weights = self.columns[column]
+            if stride == 1:
+                return np.correlate(table, weights)
+            # one part for each residue of the nodes
+            parts = (np.correlate(table[r::stride], weights[r::stride]) for r in range(min(stride, self.count)))
+            return np.asarray(sum(parts))
+
+        values = [correlated(tables[power], column) for power, column in self.asked]
+        return Brackets(correlated(tables[0], 0), correlated(-np.expm1(-v), 0), values)
 
 
 Token = DenseToken | LatticeToken | PointToken

@@ -39,6 +39,9 @@ from theorem_engine.operators.token_mean import Hardmax
 from theorem_engine.trace import note
 from theorem_engine.values import as_float
 
+#: So many steps are summed without a search for those that count, which would cost about as much.
+UNSEARCHED = 512
+
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """Choose the form by the number of weights and by whether one of them is an argmax."""
@@ -82,7 +85,7 @@ def combine(layout: Layout, coefficients: list[Any], integrals: list[tuple[Any, 
         error: Any = 0.0
         for c, p in terms:
             value = value + coefficients[c] * integrals[p][0]
-            error = error + np.abs(coefficients[c]) * integrals[p][1]
+            error = error + abs(coefficients[c]) * integrals[p][1]
         results.append((value, error))
     return results
 
@@ -102,6 +105,11 @@ class _Single:
         self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
         self.length = backend.function(parameters, [first.length])
         self.powers = max((p for side in self.layout.brackets for (p,), _ in side), default=1)
+        # many products differ in the hidden token only: the others are multiplied once
+        every = [(item.each, item.powers[0]) for item in self.layout.products]
+        self.ordinary = list(dict.fromkeys(every))
+        self.pairs = [(self.ordinary.index(key), item.hidden)
+                      for key, item in zip(every, self.layout.products, strict=True)]  # fmt: skip
         # parameters that only a hidden token without normal letters sees may be arrays
         self.own: set[int] = set()
         if self.has_hidden and x not in kernels[1].free_symbols:
@@ -129,7 +137,9 @@ class _Single:
         low = -max(s.highest for s in sides) - 50 - math.log(longest)
         high = -min(s.lowest for s in sides) + 6
         try:
-            if all(isinstance(s, DenseToken) for s in sides):
+            # exponential kernels leave the integrand analytic in the strip the trapezoid rule needs, however flat
+            is_exponential = all(side.line is not None for side in self.sides)
+            if not is_exponential and all(isinstance(s, DenseToken) for s in sides):
                 integrals = _on_panels(integrand, sides, low, high)
             else:
                 integrals = self._on_lattice(integrand, sides, low, high, values)
@@ -138,50 +148,56 @@ class _Single:
         return combine(self.layout, coefficients, integrals)
 
     def _on_lattice(
-        self, integrand: Callable[[Any], list[Any]], sides: list[Token], low: float, high: float,
+        self, integrand: Callable[[Any], Any], sides: list[Token], low: float, high: float,
         values: tuple[Any, ...],
     ) -> list[tuple[Any, Any]]:  # fmt: skip
         """The trapezoid rule; brackets are Gaussian averages, smooth on the scale of the slope."""
+        has_point = isinstance(sides[-1], PointToken)
         if isinstance(sides[-1], PointToken):
             # a token at a fixed score is not smoothed: its nodes in u are as dense as for a flat kernel
             refuse_too_many((high - low) / H * sides[-1].logs.size, 40_000_000)
         smooth = min((side.slope(values) for side in self.sides if side.has_normal), default=0.0)
-        window = find_window(integrand, even_grid(low, high, max(1.0, smooth / 3)))
-        return trapezoid_line(integrand, *window, 2 * H * 2 ** max(0, int(math.log2(max(smooth, 0.5)))))
+        step = 2 * H * 2 ** max(0, int(math.log2(max(smooth, 0.5))))
+        if has_point or high - low > UNSEARCHED * step:
+            low, high = find_window(lambda u: list(integrand(u)), even_grid(low, high, max(1.0, smooth / 3)))
+        if has_point:
+            # values at many points: summed one product after the other, for no more nodes at once than need be
+            return trapezoid_line(lambda u: list(integrand(u)), low, high, step)
+        ((found, errors),) = trapezoid_line(lambda u: [integrand(u)], low, high, step, in_one_call=True)
+        return list(zip(found, errors, strict=True))
 
-    def _integrand(
-        self, sides: list[Token], lengths: list[tuple[int, float]], extra: Any
-    ) -> Callable[[Any], list[Any]]:
-        """All products as functions of u."""
+    def _integrand(self, sides: list[Token], lengths: list[tuple[int, float]], extra: Any) -> Callable[[Any], Any]:
+        """All products as functions of u, stacked along the first axis."""
 
-        def integrand(u: Any) -> list[Any]:
+        def integrand(u: Any) -> Any:
             brackets: list[Brackets] = [side(u) for side in sides]
             log_b = log_survival(brackets[0])
             with np.errstate(over="ignore", under="ignore"):
                 rest = np.exp(-extra * np.exp(u)) if extra else 1.0
             powers: dict[int, Any] = {}
-            results = []
-            for item in self.layout.products:
-                count = len(item.each)
+            ordinary = []
+            for places, power in self.ordinary:
+                count = len(places)
                 if count not in powers:
                     powers[count] = rest * sum_of_powers(log_b, lengths, int(self.has_hidden), count)
-                value = powers[count] / math.gamma(item.powers[0])
-                for place in item.each:
+                value = powers[count] / math.gamma(power)
+                for place in places:
                     value = value * brackets[0].values[place]
-                if item.hidden is not None:
-                    value = value * brackets[1].values[item.hidden]
-                results.append(value)
+                ordinary.append(value)
+            hidden = brackets[1].values if self.has_hidden else []
+            shape = np.broadcast_shapes(u.shape, *{v.shape for v in (*ordinary, *hidden)})
+            results = np.empty((len(self.pairs), *shape))
+            for row, (others, own) in zip(results, self.pairs, strict=True):
+                np.multiply(ordinary[others], 1.0 if own is None else hidden[own], out=row)
             return results
 
         return integrand
 
 
-def _on_panels(
-    integrand: Callable[[Any], list[Any]], sides: list[Any], low: float, high: float
-) -> list[tuple[Any, Any]]:
+def _on_panels(integrand: Callable[[Any], Any], sides: list[Any], low: float, high: float) -> list[tuple[Any, Any]]:
     """Panels that follow the kernels: where these are flat the integrand changes within one unit of u."""
     close, apart = (np.unique(np.concatenate([s.marks(spacing) for s in sides])) for spacing in (1 / 3, 1.0))
-    low, high = find_window(integrand, edges_along(close, low, high, 0.5))
+    low, high = find_window(lambda u: [integrand(u)], edges_along(close, low, high, 0.5))
     return legendre_panels(integrand, edges_along(apart, low, high, 2.0))
 
 

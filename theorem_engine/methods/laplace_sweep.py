@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,22 @@ STEP, COARSE = 0.1875, 2.0
 SETTLED_U, SETTLED_W = 1e-11, 3e-8
 MAX_LEVEL = 6
 #: Values of u handled together span this much at most.
-TOGETHER = 8.0
+TOGETHER = 16.0
 
 #: A bracket asked for: the power of the first v, of the second, and the column of its factor.
 Asked = tuple[int, int, int]
 #: From log B, the brackets and the nodes w (first axis) to the integrands.
 Assemble = Callable[[Any, list[Any], Any], list[Any]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A first look: falling u, the stretch of w that counts at each, and the largest share of a maximum there."""
+
+    u: Array
+    lows: Array
+    highs: Array
+    shares: Array
 
 
 class _Lattice:
@@ -80,7 +91,7 @@ def sweep_integrals(
     """
     sweep = _Sweep(slope, tiles, asked, assemble, lengths, last)
     seen = sweep.look(even_grid(*sweep.ends, sweep.stride))
-    step_u = sweep.first_step(seen[0], profile)
+    step_u = sweep.first_step(seen, profile)
     step_w = STEP
     for _ in range(MAX_LEVEL):
         totals = sweep.add(step_u, step_w, seen)
@@ -124,41 +135,46 @@ class _Sweep:
         self.ends = -float(self.stops[-1]) - margin, -float(self.starts[0]) + 6
         self.rows = -highest - margin, min(last, -lowest + 6)
 
-    def look(self, u: Array) -> tuple[Array, Array, Array]:
-        """Coarse u where an integrand exceeds 1e-20 of its maximum, and from which w to which."""
+    def look(self, u: Array) -> Seen:
+        """Coarse u where an integrand exceeds 1e-18 of its maximum, from which w to which, and how large they are."""
         lattice = self._lattice(COARSE, self.rows)
         parts = [found for _, found, _ in self._values(lattice, u, None)]
-        values = [np.concatenate(found, axis=1) for found in zip(*parts, strict=True)]
-        alive = np.zeros(values[0].shape, dtype=bool)
-        for value in values:
-            size = np.where(np.isfinite(value), np.abs(value), 0.0)
-            alive |= size > 1e-20 * max(size.max(), 1e-300)
+        values = np.abs([np.concatenate(found, axis=1) for found in zip(*parts, strict=True)])
+        values = np.where(np.isfinite(values), values, 0.0)
+        shares = np.max(values / np.maximum(values.max(axis=(1, 2), keepdims=True), 1e-300), axis=0)
+        alive = shares > 1e-18
         here = alive.any(axis=0)
         if not here.any():
-            return u[::-1], np.full(u.size, lattice.w[0]), np.full(u.size, lattice.w[-1])
+            return Seen(u[::-1], np.full(u.size, lattice.w[0]), np.full(u.size, lattice.w[-1]), np.ones(u.size))
         before, after = np.argmax(alive, axis=0) - 1, lattice.w.size - np.argmax(alive[::-1], axis=0)
         lows = lattice.w[np.maximum(before, 0)]
         highs = lattice.w[np.minimum(after, lattice.w.size - 1)]
-        return u[::-1][here], lows[here], highs[here]
+        return Seen(u[::-1][here], lows[here], highs[here], shares.max(axis=0)[here])
 
-    def first_step(self, places: Array, profile: tuple[Array, Array]) -> float:
+    def first_step(self, seen: Seen, profile: tuple[Array, Array]) -> float:
         """Step in u: a share of the scale of the normal law, or of a bend of log h if there is a sharper one.
 
-        The first kernel blurs what is sharper than one unit of u.
+        With a bend by d, steps of h slope/d leave about 10^(-16/sqrt(h)) of what the integrand is at the bend
+        (measured); the first kernel blurs what is sharper than one unit of u.
         """
         x, logs = profile
         rises = max(self.slope, 1.0)
-        widest = 0.125 * 2.0 ** int(np.log2(rises))
-        inside = (x >= -float(places.max()) / rises) & (x <= -float(places.min()) / rises)
         with np.errstate(invalid="ignore"):
-            rates = np.diff(logs[inside]) / (x[1] - x[0])
-        rates = rates[np.isfinite(rates)]
-        bend = float(np.ptp(rates)) if rates.size else 0.0
-        return min(widest, max(0.25, 2.0 ** math.floor(math.log2(0.75 * rises / max(bend, 1e-9)))))
+            rates = np.diff(logs) / (x[1] - x[0])
+        share = np.interp(-rises * x[1:], seen.u[::-1], seen.shares[::-1], left=0.0, right=0.0)
+        share[~np.isfinite(rates)] = 0.0
+        step = 0.125 * 2.0 ** int(np.log2(rises))
+        for k in range(12):
+            seen_rates = rates[share >= 10.0**-k]
+            if seen_rates.size:
+                bend = max(float(np.ptp(seen_rates)), 1e-9)
+                # what is first seen at this level has ten times its share at most
+                step = min(step, 0.25 * rises / bend * (16 / (12.5 - k)) ** 2)
+        return max(min(0.25, step), 2.0 ** math.floor(math.log2(step)))
 
-    def add(self, step_u: float, step_w: float, seen: tuple[Array, Array, Array]) -> Array:
+    def add(self, step_u: float, step_w: float, seen: Seen) -> Array:
         """Sums of the integrands over all nodes, over every second u, over every second w, and of absolute values."""
-        places, lows, highs = seen
+        places, lows, highs = seen.u, seen.lows, seen.highs
         gap = self.stride
         u = even_grid(float(places.min()) - gap, float(places.max()) + gap, step_u)
         lattice = self._lattice(step_w, (float(lows.min()), float(highs.max())))

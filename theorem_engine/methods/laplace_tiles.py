@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 COUNT, SPAN = 64, 16.0
 #: Nodes that carry the first kernel on a tile with a steep second one: over two units of log v to 2e-15.
 FEW = 32
+#: Over this change of log v a rule with as many nodes is good to 2e-15.
+SMOOTH = 4.0
 #: Below this log v a token adds nothing to the brackets of others, even where few of these count.
 QUIET = -46.0
 #: From here on exp(-v) counts as zero: products of smaller numbers would leave the normal range, where all is slow.
@@ -49,11 +51,15 @@ class Piece:
         self.logs, self.columns = logs, columns
         self.lowest, self.highest = float(logs.min()), float(logs.max())
         #: The columns' sums over the nodes at each x.
-        self.totals = [self.fold(1.0, column) for column in columns]
+        self.totals: Array = np.array([self.total(column) for column in columns])
 
-    def fold(self, table: Any, column: Array) -> Any:
-        """Sums at each x of a table (w, nodes), or of one number, times a column."""
-        return table * column
+    def total(self, column: Array) -> Array:
+        """The sum of a column over the nodes at each x."""
+        return column
+
+    def fold(self, table: Array, column: Array, out: Array) -> None:
+        """Sums at each x of a table (w, nodes) times a column."""
+        np.multiply(table, column, out=out)
 
     def tables(self, w: Array, keys: Sequence[Key]) -> Array:
         """For each key at each w and x: its function of v, with the weights."""
@@ -64,23 +70,34 @@ class Piece:
             powers[power] = powers[power - 1] * v
         if any(power == LOST for power, _ in keys):
             powers[LOST] = -np.expm1(-v)
-        return np.array([self.fold(powers[power], self.columns[column]) for power, column in keys])
+        tables = np.empty((len(keys), w.size, self.totals.shape[1]))
+        for out, (power, column) in zip(tables, keys, strict=True):
+            self.fold(powers[power], self.columns[column], out)
+        return tables
 
 
 class SpreadPiece(Piece):
     """Nodes that are not those of x: columns are matrices (nodes, x)."""
 
-    def fold(self, table: Any, column: Array) -> Any:
+    def total(self, column: Array) -> Array:
+        """A sum over the first axis."""
+        return np.asarray(column.sum(axis=0))
+
+    def fold(self, table: Array, column: Array, out: Array) -> None:
         """A product of matrices."""
-        return table @ column if np.ndim(table) else table * column.sum(axis=0)
+        np.matmul(table, column, out=out)
 
 
 class SmearedPiece(Piece):
     """Nodes (x, zeta), summed over zeta; columns have the same shape."""
 
-    def fold(self, table: Any, column: Array) -> Any:
+    def total(self, column: Array) -> Array:
         """A sum over the last axis."""
-        return np.einsum("wxz,xz->wx", table, column) if np.ndim(table) else table * column.sum(axis=1)
+        return np.asarray(column.sum(axis=1))
+
+    def fold(self, table: Array, column: Array, out: Array) -> None:
+        """A sum over the last axis."""
+        np.einsum("wxz,xz->wx", table, column, out=out)
 
 
 class Tile:
@@ -89,9 +106,7 @@ class Tile:
     def __init__(self, x: Array, pieces: Sequence[Piece]) -> None:
         self.x, self.pieces = x, pieces
         self.lowest, self.highest = min(p.lowest for p in pieces), max(p.highest for p in pieces)
-        self.totals: list[Array] = [
-            np.sum(columns, axis=0) for columns in zip(*(p.totals for p in pieces), strict=True)
-        ]
+        self.totals: Array = sum((p.totals for p in pieces[1:]), start=pieces[0].totals)
 
     def block(self, w: Array, keys: Sequence[Key], low: float) -> Array:
         """For each key at each w and x: its function of v, with the weights."""
@@ -106,14 +121,21 @@ class Tile:
         return table
 
 
-def where_small(totals: Sequence[Array], keys: Sequence[Key]) -> Array:
+def where_small(totals: Array, keys: Sequence[Key]) -> Array:
     """What each key is at each x where v is negligible."""
-    return np.array([totals[column] if power == 0 else np.zeros_like(totals[0]) for power, column in keys])
+    return _chosen(totals, keys, 0)
 
 
-def where_large(totals: Sequence[Array], keys: Sequence[Key]) -> Array:
+def where_large(totals: Array, keys: Sequence[Key]) -> Array:
     """What each key is at each x where exp(-v) is zero."""
-    return np.array([totals[column] if power == LOST else np.zeros_like(totals[0]) for power, column in keys])
+    return _chosen(totals, keys, LOST)
+
+
+def _chosen(totals: Array, keys: Sequence[Key], power: int) -> Array:
+    """The columns of keys with this power, zero for the others."""
+    result = totals[[column for _, column in keys]]
+    result[[p != power for p, _ in keys]] = 0.0
+    return np.asarray(result)
 
 
 def _stretches(slope: float, x: Array, logs: Array, most: int = COUNT) -> list[slice]:
@@ -200,54 +222,62 @@ def steep_tiles(
     On a tile the mean of a function of x times the first kernel needs that kernel's values at few nodes only. Where
     log h is below ``floor`` nobody looks.
     """
-    base, base_weights = gauss_legendre(FEW)
+    heights = log_h(edges)
+    is_low = np.maximum(heights[:-1], heights[1:]) < floor
+    is_plain = (np.abs(np.diff(heights)) <= SMOOTH) | is_low
     tiles: list[Tile] = []
-    waiting = [(float(a), float(b), False) for a, b in zip(edges[:-1], edges[1:], strict=True)][::-1]
-    while waiting:
-        low, high, is_half = waiting.pop()
-        parts = _dyadic(log_h, low, high, floor)
-        # a sum over nodes is good over twice the span over which a polynomial follows the first kernel
-        if len(parts) > 1 and not is_half:
-            middle = (low + high) / 2
-            waiting += [(middle, high, True), (low, middle, True)]
+    start = 0
+    while start < is_plain.size:
+        if not is_plain[start]:
+            # a sum over nodes is good over twice the span over which a polynomial follows the first kernel
+            middle = (edges[start] + edges[start + 1]) / 2
+            tiles += [
+                _spread_tile(log_h, factors, float(a), float(b), floor)
+                for a, b in ((edges[start], middle), (middle, edges[start + 1]))
+            ]
+            start += 1
             continue
-        pieces: list[Piece] = []
-        for level, place in parts:
-            width = (high - low) / 2**level
-            x = low + (place + base) * width
-            weights = base_weights * normal_weights(x, width)
-            columns = [weights, *(weights * f for f in factors(x))]
-            if level:
-                columns = [c[:, None] * _spread(level, place) for c in columns]
-            pieces.append((SpreadPiece if level else Piece)(log_h(x), columns))
-        tile = Tile(low + (high - low) * base, pieces)
-        if tiles and _may_join(tiles[-1], tile, floor):
-            tile = _joined(tiles.pop(), tile)
-        tiles.append(tile)
+        stop = start + 1
+        while stop < min(is_plain.size, start + 4) and is_plain[stop] and is_low[stop] == is_low[start]:
+            stop += 1
+        tiles.append(_plain_tile(log_h, factors, edges[start : stop + 1]))
+        start = stop
     return tiles
 
 
-def _may_join(left: Tile, right: Tile, floor: float) -> bool:
-    """Two tiles with their own nodes over which the second kernel changes little, or where nobody looks."""
-    if len(left.pieces) > 1 or len(right.pieces) > 1 or left.x.size + right.x.size > 2 * COUNT:
-        return False
-    low, high = min(left.lowest, right.lowest), max(left.highest, right.highest)
-    return high - low <= SPAN or high < floor
+def _plain_tile(log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], edges: Array) -> Tile:
+    """One tile on the nodes of some panels."""
+    base, base_weights = gauss_legendre(FEW)
+    widths = np.diff(edges)
+    x = (edges[:-1, None] + base * widths[:, None]).ravel()
+    weights = (base_weights * widths[:, None]).ravel() * normal_weights(x, 1.0)
+    return Tile(x, [Piece(log_h(x), [weights, *(weights * f for f in factors(x))])])
 
 
-def _joined(left: Tile, right: Tile) -> Tile:
-    (one,), (two,) = left.pieces, right.pieces
-    columns = [np.concatenate(pair) for pair in zip(one.columns, two.columns, strict=True)]
-    return Tile(np.concatenate([left.x, right.x]), [Piece(np.concatenate([one.logs, two.logs]), columns)])
+def _spread_tile(
+    log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], low: float, high: float, floor: float
+) -> Tile:
+    """One tile with few nodes for the first kernel and many for the second."""
+    base, base_weights = gauss_legendre(FEW)
+    pieces: list[Piece] = []
+    for level, place in _dyadic(log_h, low, high, floor):
+        width = (high - low) / 2**level
+        x = low + (place + base) * width
+        weights = base_weights * normal_weights(x, width)
+        columns = [weights, *(weights * f for f in factors(x))]
+        if level:
+            columns = [c[:, None] * _spread(level, place) for c in columns]
+        pieces.append((SpreadPiece if level else Piece)(log_h(x), columns))
+    return Tile(low + (high - low) * base, pieces)
 
 
 def _dyadic(log_h: Callable[[Array], Array], low: float, high: float, floor: float) -> list[tuple[int, int]]:
-    """Dyadic parts (level, place) of an interval over which log h changes by four at most, from left to right."""
+    """Dyadic parts (level, place) of an interval over which log h changes little, from left to right."""
     parts, waiting = [], [(0, 0)]
     while waiting:
         level, place = waiting.pop()
         left, right = log_h(low + (high - low) * np.array([place, place + 1]) / 2**level)
-        if abs(right - left) <= 4 or max(left, right) < floor:
+        if abs(right - left) <= SMOOTH or max(left, right) < floor:
             parts.append((level, place))
         else:
             waiting += [(level + 1, 2 * place + 1), (level + 1, 2 * place)]

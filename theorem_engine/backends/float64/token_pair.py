@@ -32,6 +32,9 @@ from theorem_engine.methods.laplace_tiles import QUIET, cut_tiles, last_place, s
 from theorem_engine.operators.token_layout import make_layout
 from theorem_engine.operators.token_mean import Hardmax
 
+#: Rate of log h from which an even grid is long.
+LONG = 200.0
+
 
 def lower_pair(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """A double integral at each point."""
@@ -151,7 +154,8 @@ class _Pair:
         rough = np.linspace(-REACH, reach, 241)
         heights = log_second(rough)
         check_kernel(heights, bool(marks))
-        is_steep = rate > max(STEEP, 2 * slope) and not (marks or self.has_zeta)
+        # nodes that follow the second kernel pay off where an even grid would be long
+        is_steep = rate > max(STEEP, (8 if fastest < LONG else 2) * slope) and not (marks or self.has_zeta)
         last = math.inf
         if not self.has_zeta:
             last = last_place(heights, normal_weights(rough, rough[1] - rough[0]), min(sizes) - 3)
@@ -163,6 +167,7 @@ class _Pair:
             tiles = steep_tiles(log_second, factors, edges, floor)
             return sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights))
         if marks:
+            refuse_too_many(8 * fastest * (REACH + reach), 400_000)
             x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 2 / fastest))
         else:
             step = min(0.5, STEP / fastest)

@@ -161,15 +161,15 @@ class _Sweep:
         rises = max(self.slope, 1.0)
         with np.errstate(invalid="ignore"):
             rates = np.diff(logs) / (x[1] - x[0])
-        share = np.interp(-rises * x[1:], seen.u[::-1], seen.shares[::-1], left=0.0, right=0.0)
-        share[~np.isfinite(rates)] = 0.0
+        share = np.interp(-rises * x[1:], seen.u[::-1], np.log10(seen.shares[::-1]), left=-np.inf, right=-np.inf)
+        share[~np.isfinite(rates)] = -np.inf
         step = 0.125 * 2.0 ** int(np.log2(rises))
         for k in range(12):
-            seen_rates = rates[share >= 10.0**-k]
+            seen_rates = rates[share >= -k]
             if seen_rates.size:
                 bend = max(float(np.ptp(seen_rates)), 1e-9)
                 # what is first seen at this level has ten times its share at most
-                step = min(step, 0.25 * rises / bend * (16 / (12.5 - k)) ** 2)
+                step = min(step, 0.31 * rises / bend * (16 / (12.5 - 0.9 * k)) ** 2)
         return max(min(0.25, step), 2.0 ** math.floor(math.log2(step)))
 
     def add(self, step_u: float, step_w: float, seen: Seen) -> Array:

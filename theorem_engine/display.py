@@ -82,6 +82,11 @@ def number_text(value: Any, digits: int | None) -> str:
         return str(nstr(value, digits or 15, strip_zeros=False)).removesuffix(".")
     if digits is None or value == 0:
         return repr(value)
+    if isinstance(value, int) and abs(value) > 2**53:
+        from mpmath import mp, nstr
+
+        with mp.workdps(digits + 5):
+            return str(nstr(mp.mpf(value), digits)).removesuffix(".")
     return f"{value:#.{min(digits, 17)}g}".removesuffix(".")
 
 

@@ -188,7 +188,11 @@ def as_plain(entry: Entry, symbol: Any, value: Any) -> Any:
     item = value.item() if hasattr(value, "item") else value
     if isinstance(item, (bool, complex)):
         return item
-    item = float(item)
+    try:
+        item = float(item)
+    except OverflowError:
+        # a whole number beyond double precision
+        item = math.nan
     if math.isnan(item):
         raise NotConverged(
             f"{entry.id}: {symbol.name} has no finite value in double precision at this point; try digits=30"

@@ -1,5 +1,7 @@
 """Special functions: one backend against the other, and against their definitions."""
 
+import math
+
 import numpy as np
 import pytest
 import sympy
@@ -73,3 +75,12 @@ def test_arrays_pass_through_as_arrays():
     values = np.linspace(-3, 3, 7)
     quick = get_backend("float64").function([x], [normal_cdf(x), mills(x)])
     assert all(r.shape == (7,) for r in quick(values))
+
+
+def test_numbers_too_long_for_numpy_are_doubles_or_infinite():
+    letter = sympy.Symbol("x")
+    long = sympy.Integer(10) ** 400
+    bodies = [sympy.sqrt(letter + 10**40), long * letter, -long * letter, (long + 1) / (long / 8 + 3) * letter]
+    with np.errstate(all="ignore"):
+        found = get_backend("float64").function([letter], bodies)(2.0)
+    assert found == pytest.approx([1e20, math.inf, -math.inf, 16.0])

@@ -1,5 +1,7 @@
 """Operators: values, errors, derivatives, on both backends."""
 
+import math
+
 import numpy as np
 import pytest
 import sympy
@@ -50,6 +52,28 @@ def test_a_mean_far_in_the_tail_keeps_relative_accuracy():
         exact = mp.exp(-mp.mpf(300)) / mp.sqrt(3)
     assert quick == pytest.approx(float(exact), rel=1e-12)
     assert float(slow) == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("frequency", [1, 44, 50, 100, 129])
+@pytest.mark.parametrize("power", [1, 2])
+def test_fast_waves_are_not_taken_for_slow_ones(frequency, power):
+    """E cos(a x) = exp(-a^2/2), E cos^2 = (1 + exp(-2 a^2))/2; a rule with even steps sees other waves."""
+    mean = GaussianMean(sympy.cos(frequency * x) ** power + x * sympy.sin(frequency * x), x)
+    slow = math.exp(-(frequency**2) / 2)
+    exact = slow if power == 1 else (1 + math.exp(-2 * frequency**2)) / 2
+    exact += frequency * slow
+    assert QUICK.function([], [mean])()[0] == pytest.approx(exact, abs=1e-14)
+    with mp.workdps(20):
+        assert float(SLOW.function([], [mean])()[0]) == pytest.approx(exact, abs=1e-16)
+
+
+def test_waves_in_two_variables_and_of_a_parameter():
+    a = sympy.Symbol("a", positive=True)
+    mean = GaussianMean(sympy.cos(a * x + 3 * y) * sympy.tanh(y) ** 2, x, y)
+    plain = GaussianMean(sympy.cos(3 * y) * sympy.tanh(y) ** 2, y)
+    single = QUICK.function([], [plain])()[0]
+    found = QUICK.function([a], [mean])(np.array([1.0, 5.0]))[0]
+    assert found == pytest.approx([math.exp(-0.5) * single, math.exp(-12.5) * single], abs=1e-14)
 
 
 def test_breaks_make_jumps_and_kinks_harmless():

@@ -84,6 +84,24 @@ def namespace() -> dict[str, Any]:
 class _Printer(NumPyPrinter):
     """SymPy's NumPy printer, with maxima and branches that broadcast scalars against arrays."""
 
+    def _print_Integer(self, expr: Any) -> str:
+        # NumPy takes whole numbers of 64 bits and no longer ones; those beyond double precision are infinite
+        if abs(expr.p) < 2**53:
+            return str(expr.p)
+        try:
+            return f"({float(expr.p)!r})"
+        except OverflowError:
+            return "(inf)" if expr.p > 0 else "(-inf)"
+
+    def _print_Rational(self, expr: Any) -> str:
+        # the quotient of two long numbers may be a short one
+        if max(abs(expr.p), expr.q) < 2**53:
+            return f"{expr.p}/{expr.q}"
+        try:
+            return f"({expr.p / expr.q!r})"
+        except OverflowError:
+            return "(inf)" if expr.p > 0 else "(-inf)"
+
     def _print_Max(self, expr: Any) -> str:
         return self._fold("maximum", expr)
 

@@ -6,13 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.multiprecision.integral import integrate
 from theorem_engine.errors import NotConverged
+from theorem_engine.operators.gaussian_mean import bandwidth
 
 MAX_LEVEL = 12
+#: Frequencies that are followed, and how far the normal density spreads them.
+FASTEST, SPREAD = 1e4, 9
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -20,6 +24,9 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     variables, breaks = means[0].variables, means[0].breaks
     body = backend.function([*variables, *parameters], [m.body for m in means])
     marks = backend.function(parameters, list(breaks)) if breaks else None
+
+    waves = [sympy.Max(*(bandwidth(m.body, x) for m in means)) for x in variables]
+    bands = [backend.function([*variables, *parameters], [w]) if w != 0 else None for w in waves]
 
     def component(i: int, values: tuple[Any, ...], x: Any) -> Any:
         return body(x, *values)[i]
@@ -29,8 +36,10 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
             places = sorted(marks(*values))
             return [_between(partial(component, i, values), places) for i in range(len(means))]
         if len(variables) == 1:
-            return _line(lambda x: body(x, *values), len(means))
-        return _line(lambda y: _line(lambda x: body(x, y, *values), len(means)), len(means))
+            step = _first_step(bands[0], lambda x: (x, *values))
+            return _line(lambda x: body(x, *values), len(means), step)
+        inner, outer = (_first_step(band, lambda x: (x, x, *values)) for band in bands)
+        return _line(lambda y: _line(lambda x: body(x, y, *values), len(means), inner), len(means), outer)
 
     return evaluate
 
@@ -50,10 +59,22 @@ def _between(function: Callable[[Any], Any], places: list[Any]) -> Any:
     return integrate(lambda x: function(x) * _density(x), -reach, *inner, reach)
 
 
-def _line(functions: Callable[[Any], list[Any]], count: int) -> list[Any]:
+def _first_step(band: Numeric | None, place: Callable[[Any], tuple[Any, ...]]) -> Any:
+    """A step at which the rule sees every wave of a body: its frequency is above theirs by the density's spread."""
+    step = mp.mpf(1) / 2
+    if band is None:
+        return step
+    highest = max(abs(band(*place(mp.mpf(k) / 4))[0]) for k in range(-38, 39))
+    if not highest < FASTEST:
+        raise NotConverged(f"Gaussian mean: the body oscillates too fast (frequency {mp.nstr(highest, 2)})")
+    while 2 * mp.pi / step < highest + SPREAD:
+        step /= 2
+    return step
+
+
+def _line(functions: Callable[[Any], list[Any]], count: int, step: Any) -> list[Any]:
     """Halve the step of the trapezoid rule until every sum stands still."""
     reach = int(_reach())
-    step = mp.mpf(1) / 2
 
     def add(nodes: list[Any]) -> tuple[list[Any], list[Any]]:
         sums, sizes = [mp.zero] * count, [mp.zero] * count
@@ -64,7 +85,7 @@ def _line(functions: Callable[[Any], list[Any]], count: int) -> list[Any]:
                 sizes[i] += abs(v) * weight
         return sums, sizes
 
-    sums, sizes = add([k * step for k in range(-2 * reach, 2 * reach + 1)])
+    sums, sizes = add([k * step for k in range(-int(reach / step), int(reach / step) + 1)])
     for _ in range(MAX_LEVEL):
         half = step / 2
         n = int(reach / step)

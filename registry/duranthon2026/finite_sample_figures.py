@@ -43,6 +43,7 @@ def trained(point):
     source=Source("2509.21936", "Figure 3"),
     marks="DV",
     size=(13, 4.5),
+    least={"runs": 1, "size": 20, "seed": 0, "jobs": 1},
 )
 def fig_3(runs=4, size=400, seed=0, jobs=2, folder=""):
     """Test risk against alpha at L = 3 with tuned ridge strengths: theory, simulations, the Bayes-optimal learner.
@@ -125,6 +126,7 @@ def draw_3(data, figure):
     title="Branches of the Bayes-optimal learner around its hard phase (ours)",
     marks="DEN",
     size=(13, 4.5),
+    least={"points": 2, "jobs": 1},
 )
 def hard_phase(points=25, jobs=2, folder=""):
     """Risk of both branches of state evolution against alpha, without noise, L = 3.

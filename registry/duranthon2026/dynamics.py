@@ -13,6 +13,7 @@ from theorem_engine import (
     Source,
     result,
 )
+from theorem_engine.errors import NotAvailable
 from theorem_engine.registry.duranthon2026.notation import (
     ACTIVATIONS,
     GRAM,
@@ -33,6 +34,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     task,
     var,
 )
+from theorem_engine.registry.duranthon2026.weights import meaning
 
 time = var("time", "t", "time of the flow", Interval(0, 1000), typical=(0, 0.3))
 #: The minimum is known for these; a user's own normalised kernel may be tried.
@@ -84,6 +86,8 @@ def gradient_flow(
     task, nu, L, activation, m_kk, m_kv, m_vk, m_vv, q_kk, q_vv, q_kv, shift, time, *, population
 ):  # fmt: skip
     """The gradient in k and v is a combination of k*, v*, k and v, so the overlaps obey their own equations."""
+    if getattr(meaning(activation, task, False, shift), "breaks", ()):
+        raise NotAvailable("duranthon2026.gradient-flow: weights with kinks have no gradient here")
     options = {"task": task, "activation": activation, "shift": shift, "nu": nu, "L": L}
 
     def at(output, values):

@@ -54,7 +54,10 @@ SCORE = Symbol("chi_0", real=True)
     title="Risk of attention as a function of seven order parameters, and its gradient",
     source=Source("2509.21936", "Section 4", guessed=True),
     given=(task, nu, L, activation, *ORDER, shift, delta),
-    outputs={"risk": RISK, **{f"d_{q.name}": Output(f"derivative of the risk in {q.name}") for q in ORDER}},
+    outputs={
+        "risk": RISK,
+        **{f"d_{q.name}": Output(f"derivative of the risk in {q.name}", optional=True) for q in ORDER},
+    },
     symbol=r"\mathcal{E}",
     assumes=MODEL,
     requires=(GRAM,),
@@ -70,7 +73,9 @@ SCORE = Symbol("chi_0", real=True)
         "Affine in m_vv, in m_kv and in q_vv; even under (m_kv, m_vk, q_kv) -> -(m_kv, m_vk, q_kv), so the manifold "
         "where these vanish is invariant.",
         "Never below the Bayes risk.",
-        "At nu = oo only points of the manifold are evaluated.",
+        "At nu = oo only points of the manifold are evaluated (centred linear weights: all).",
+        "Weights with kinks (relu) have a risk here but no gradient: those that vanish jump from 0 to 1 where a token "
+        "is the only one with a positive score.",
         "Where k is a multiple of k* (max task) or zero, the risk is written with its first-order terms in the order "
         "parameters that vanish there, so that its gradient is the one-sided limit.",
     ),
@@ -85,11 +90,14 @@ def population_risk(
     weights times powers of the scores of one, two or three tokens.
     """
     refuse_infinite_spike(task, is_argmax)
+    gradient = {f"d_{q.name}": Total("risk", q) for q in ORDER}
+    if activation == "centred-linear":
+        return {"risk": delta**2 + 1 + _centred(task, is_argmax), **gradient}
     if is_argmax and is_off:
         raise NotAvailable("duranthon2026.population-risk: at nu=inf only points with m_kv = m_vk = q_kv = 0 are known")
     chosen = meaning(activation, task, is_argmax, shift)
     if chosen is None:
-        raise NotAvailable(f"duranthon2026.population-risk: {activation} weights are known on the manifold only")
+        raise NotAvailable(f"duranthon2026.population-risk: {activation} weights are not known at nu=inf")
     is_normalised = isinstance(chosen, Normalised)
     if has_no_key:
         excess = _without_key(task, chosen, is_argmax) if is_normalised else _flat_weights(task, chosen, is_argmax)
@@ -99,7 +107,25 @@ def population_risk(
     else:
         label = _label_element_wise(task, chosen, is_argmax, has_no_rest)
         excess = _square_element_wise(task, chosen) - 2 * label
-    return {"risk": delta**2 + 1 + excess, **{f"d_{q.name}": Total("risk", q) for q in ORDER}}
+    # where weights jump, or bend on the way to a multiple of k*, terms from that place would be missing
+    return {"risk": delta**2 + 1 + excess, **({} if chosen.breaks else gradient)}
+
+
+def _centred(task, is_argmax):
+    """Weights 1/L + chi - mean chi, closed: f = mean z + C with C the sum of (chi - mean chi)(z - mean z) over tokens.
+
+    The means are independent of the deviations, and C is a sum of L - 1 products of Gaussian pairs. The spike adds
+    c to chi and a to z at the hidden token, hence terms of first order in its deviations and a constant.
+    """
+    variance = q_kk * q_vv + q_kv**2
+    square = q_vv / L + (L - 1) * variance + (L - 1) ** 2 * q_kv**2
+    if task == "max":
+        label = m_vv * LengthMean(1 / L, L) + hidden_score(is_argmax) * (m_kk * m_vv + m_vk * m_kv)
+        return LengthMean(square, L) - 2 * label
+    c, a, rest = m_kk * sqrt(nu), m_vk * sqrt(nu), 1 - 1 / L
+    constant = a * (1 / L + c * rest)
+    square += constant**2 + 2 * constant * (L - 1) * q_kv + rest * (c**2 * q_vv + a**2 * q_kk + 2 * a * c * q_kv)
+    return LengthMean(square - 2 * (m_vv / L + rest * (c * m_vv + a * m_kv)), L)
 
 
 def _square_normalised(task, chosen):
@@ -143,6 +169,8 @@ def _label_normalised(task, chosen, is_argmax, has_no_rest):
 def _label_aligned(chosen):
     """k along k*: the value, and what Stein's lemma and the heat equation give to first order beside it."""
     pair = pair_tokens(chosen, False, m_kk, 0)
+    if chosen.breaks:
+        return m_vv * pair.mean(each=(p * sigma,))
     score = m_kk * x
     rate, bend = (chosen.log_at(SCORE).diff(SCORE, k).xreplace({SCORE: score}) for k in (1, 2))
     own = sigma * (1 - sigma)
@@ -161,7 +189,7 @@ def _square_element_wise(task, chosen):
     pairs, others = LengthMean(L * (L - 1), L), LengthMean(L, L)
 
     def moment(power, degree, centre=0):
-        return GaussianMean(chosen.at(centre + s * x) ** power * x**degree, x)
+        return _over_score(lambda score: chosen.at(score) ** power * x**degree, chosen, centre, s, x)
 
     if task == "max":
         return (q_vv - b**2) * others * moment(2, 0) + b**2 * (others * moment(2, 2) + pairs * moment(1, 1) ** 2)
@@ -176,18 +204,28 @@ def _square_element_wise(task, chosen):
     )
 
 
+def _over_score(function, chosen, centre, width, letter):
+    """Gaussian mean over a letter of a function of the score centre + width letter, kinks included."""
+    breaks = tuple((b - centre) / width for b in chosen.breaks)
+    return GaussianMean(function(centre + width * letter), letter, breaks=breaks)
+
+
 def _label_element_wise(task, chosen, is_argmax, has_no_rest):
     """E[z*_eps f] from moments of the hidden token."""
     if task == "spiked":
         s = sqrt(q_kk)
         b, b_star, a = q_kv / s, m_kv / s, m_vk * sqrt(nu)
-        i0, i1, i2 = (GaussianMean(chosen.at(m_kk * sqrt(nu) + s * x) * x**k, x) for k in range(3))
+        i0, i1, i2 = (
+            _over_score(lambda score, k=k: chosen.at(score) * x**k, chosen, m_kk * sqrt(nu), s, x) for k in range(3)
+        )
         return (m_vv - b * b_star) * i0 + b_star * (a * i1 + b * i2)
     tokens = posterior_tokens("max", is_argmax)
 
     def tilted(function):
         return tokens.mean(each=(p * function,))
 
+    if has_no_rest and chosen.breaks:
+        return m_vv * tilted(chosen.at(m_kk * x))
     if has_no_rest:
         slope, bend = (chosen.at(SCORE).diff(SCORE, k).xreplace({SCORE: m_kk * x}) for k in (1, 2))
         heat = m_vv * (q_kk - m_kk**2) / 2 * tilted(bend)
@@ -196,7 +234,10 @@ def _label_element_wise(task, chosen, is_argmax, has_no_rest):
     a, b = m_kv / s, (q_kv - m_kk * m_vk) / s
     smooth = smoothed(chosen, SCORE, s)
     if smooth is None:
-        t0, t1, t2 = (tilted(GaussianMean(chosen.at(m_kk * x + s * z) * f, z)) for f in (1, z * x, z**2))
+        t0, t1, t2 = (
+            tilted(_over_score(lambda score, f=f: chosen.at(score) * f, chosen, m_kk * x, s, z))
+            for f in (1, z * x, z**2)
+        )
     else:
         # Stein: E zeta f(y + s zeta) and E zeta^2 f are s times and 1 + s^2 times derivatives of the smoothed weight
         level, slope, bend = (smooth.diff(SCORE, k).xreplace({SCORE: m_kk * x}) for k in range(3))

@@ -74,7 +74,7 @@ def smoothed(chosen, score, width):
     """E f(score + width zeta) in closed form, for erf and for affine weights; None for others."""
     if isinstance(chosen, Shifted):
         return _one_plus_erf((chosen.shift + score) / sqrt(1 + 2 * width**2))
-    if isinstance(chosen, ElementWise) and chosen.function.diff(chi, 2) == 0:
+    if isinstance(chosen, ElementWise) and chosen.function.is_polynomial(chi) and chosen.function.diff(chi, 2) == 0:
         return chosen.at(score)
     return None
 
@@ -161,8 +161,7 @@ def score_tokens(task, chosen, width, centre):
 def pair_tokens(chosen, is_argmax, m, residual):
     """Tokens of the max task with the posterior p and the predictor's weights sigma at once."""
     kernels = {p: Hardmax(x) if is_argmax else nu * x, sigma: chosen.log_at(m * x + residual * z)}
-    # the kink of a score of two letters has no fixed place in x
-    breaks = tuple(b / m for b in chosen.breaks) if residual == 0 else ()
+    breaks = tuple(b / (m if residual == 0 else residual) for b in chosen.breaks)
     return Tokens(L, (x,) if residual == 0 else (x, z), kernels, extra=chosen.extra, breaks=breaks)
 
 

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.registry.duranthon2026_points import ORDER, POINT, TASKS, predict, risk
+from theorem_engine.errors import NotAvailable
 
 
-@pytest.mark.parametrize("activation", ["softmax", "softplus", "linear"])
+@pytest.mark.parametrize("activation", ["softmax", "softplus", "linear", "centred-linear", "relu"])
 @pytest.mark.parametrize("name", ["m_vv", "m_kv", "q_vv"])
 def test_the_risk_is_affine_in_three_of_its_parameters(activation, name):
     base = {**POINT, "q_kk": 3.0, "q_vv": 3.0}
@@ -22,7 +23,7 @@ def test_the_risk_is_affine_in_three_of_its_parameters(activation, name):
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("activation", ["softmax", "linear"])
+@pytest.mark.parametrize("activation", ["softmax", "linear", "centred-linear"])
 def test_the_risk_is_even_in_the_cross_overlaps_so_the_manifold_is_invariant(task, activation):
     options = {"task": task, "nu": 1.5, "L": 3, "activation": activation}
     flipped = {**POINT, **{name: -POINT[name] for name in ("m_kv", "m_vk", "q_kv")}}
@@ -56,7 +57,7 @@ def test_the_gradient_is_the_gradient_and_the_risk_above_bayes(seed):
         assert slope == pytest.approx(found[f"d_{name}"], abs=1e-5 * (1 + abs(slope)))
 
 
-@pytest.mark.parametrize("activation", ["softmax", "linear", "softplus"])
+@pytest.mark.parametrize("activation", ["softmax", "linear", "softplus", "centred-linear"])
 @pytest.mark.parametrize("task", TASKS)
 def test_gradients_where_k_is_aligned_or_zero_are_limits(task, activation):
     """The first-order terms stated there equal the gradient of the general form close by."""
@@ -132,3 +133,21 @@ def test_the_mismatched_minimum_of_the_max_task(nu, known):
     found = predict("mismatched-minimum", task="max", nu=nu, L=10, activation="softmax")
     assert found["exists"] is (known is not None)
     assert known is None or found["risk"] == pytest.approx(known, abs=1e-9)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_relu_off_the_manifold_tends_to_relu_on_it(task):
+    """The way there is of order R log R in the residual R = q_kk - m_kk^2."""
+    point = {"task": task, "nu": 2, "L": 4, "activation": "relu", "m_kk": 0.5, "m_vv": 0.7, "q_vv": 0.6}
+    limit = risk("manifold-risk", q_kk=0.25, **point)
+    off = {"m_kv": 0, "m_vk": 0, "q_kv": 0}
+    gaps = [risk("population-risk", q_kk=0.25 + rest, **off, **point) - limit for rest in (1e-2, 1e-3, 1e-4)]
+    assert risk("population-risk", q_kk=0.25, **off, **point) == pytest.approx(limit, rel=1e-12)
+    assert 0 < gaps[2] < gaps[1] / 7 < gaps[0] / 49
+
+
+def test_weights_that_jump_have_no_gradient():
+    point = {"task": "spiked", "nu": 2, "L": 4, "activation": "relu", **POINT}
+    assert set(predict("population-risk", **point)) == {"risk"}
+    with pytest.raises(NotAvailable, match="kinks"):
+        predict("gradient-flow", time=1, **point)

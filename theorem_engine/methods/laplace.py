@@ -301,8 +301,8 @@ def power_of_survival(log_b: Any, exponent: float) -> Any:
     return np.ones_like(log_b) if exponent == 0 else np.exp(exponent * log_b)
 
 
-def graded_nodes(left: float, right: float, breaks: Sequence[float], panel: float = 0.5) -> tuple[Array, Array]:
-    """Gauss-Legendre nodes on [left, right] with normal weights, panels shrinking towards each break by halves.
+def graded_rule(left: float, right: float, breaks: Sequence[float], panel: float = 0.5) -> tuple[Array, Array]:
+    """Gauss-Legendre nodes and weights on [left, right], panels shrinking towards each break by halves.
 
     A kernel that vanishes at its kink needs nodes at every scale there.
     """
@@ -314,9 +314,15 @@ def graded_nodes(left: float, right: float, breaks: Sequence[float], panel: floa
         edges += _graded(a, b, a in marks, b in marks, panel)
     lows, highs = np.array(edges[::2]), np.array(edges[1::2])
     nodes = (lows[:, None] + (highs - lows)[:, None] * base).ravel()
-    weights = ((highs - lows)[:, None] * base_weights).ravel() * _NORM * np.exp(-0.5 * nodes * nodes)
+    weights = ((highs - lows)[:, None] * base_weights).ravel()
     order = np.argsort(nodes)
     return nodes[order], weights[order]
+
+
+def graded_nodes(left: float, right: float, breaks: Sequence[float], panel: float = 0.5) -> tuple[Array, Array]:
+    """The same with the weights of the standard normal law."""
+    nodes, weights = graded_rule(left, right, breaks, panel)
+    return nodes, weights * normal_weights(nodes, 1.0)
 
 
 def panel_edges(left: float, right: float, widest: float) -> Array:

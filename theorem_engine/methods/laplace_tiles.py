@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorem_engine.methods.laplace import FAR, REACH, normal_weights
+from theorem_engine.methods.laplace import FAR, REACH, graded_rule, normal_weights
 from theorem_engine.methods.quadrature import gauss_legendre
 
 Array = NDArray[np.float64]
@@ -162,39 +162,42 @@ def cut_tiles(slope: float, x: Array, weights: Array, logs: Array, factors: Sequ
 
 def smeared_tiles(
     slope: float, x: Array, weights: Array, log_h: Callable[[Any, Any], Array], factors: Factors, step: float,
-    ratio: float | None,
+    ratio: float | None, kinks: Sequence[float] = (),
 ) -> list[Tile]:  # fmt: skip
     """Tiles for a kernel of x and zeta, of one score t = zeta + ratio x if there is a ratio; ``step`` is that of zeta.
 
-    With a score, log h is needed at nodes t only, shared by all x of a tile; else at nodes zeta for every x.
+    With a score, log h is needed at nodes t only, shared by all x of a tile; else at nodes zeta for every x. Kinks are
+    values of the score.
     """
     zeta = np.arange(-round(REACH / step), round(REACH / step) + 1) * step
     tiles = []
     for here in _stretches(slope, x, log_h(x, np.zeros(1))):
         ends = sorted((float(ratio * x[here][0]), float(ratio * x[here][-1]))) if ratio is not None else (0.0, np.inf)
-        if ends[1] - ends[0] + 2 * REACH < 0.25 * x[here].size * zeta.size * step:
-            assert ratio is not None
+        if ratio is not None and kinks:
+            rule = graded_rule(ends[0] - REACH, ends[1] + REACH, kinks, 4 * step)
+            tiles.append(_on_scores(rule, x[here], weights[here], log_h, factors, ratio))
+        elif ratio is not None and ends[1] - ends[0] + 2 * REACH < 0.25 * x[here].size * zeta.size * step:
             t = np.arange(np.floor((ends[0] - REACH) / step), np.ceil((ends[1] + REACH) / step) + 1) * step
-            tiles.append(_on_scores(t, x[here], weights[here], log_h, factors, step, ratio))
-            continue
-        both = weights[here, None] * normal_weights(zeta, step)
-        columns = [both, *(both * f for f in factors(x[here, None], zeta))]
-        tiles.append(Tile(x[here], [SmearedPiece(log_h(x[here, None], zeta), columns)]))
+            tiles.append(_on_scores((t, np.full(t.size, step)), x[here], weights[here], log_h, factors, ratio))
+        else:
+            both = weights[here, None] * normal_weights(zeta, step)
+            columns = [both, *(both * f for f in factors(x[here, None], zeta))]
+            tiles.append(Tile(x[here], [SmearedPiece(log_h(x[here, None], zeta), columns)]))
     return tiles
 
 
 def _on_scores(
-    t: Array, x: Array, weights: Array, log_h: Callable[[Any, Any], Array], factors: Factors, step: float, ratio: float
-) -> Tile:
-    """One tile on nodes t, in pieces over which log h changes little."""
+    rule: tuple[Array, Array], x: Array, weights: Array, log_h: Callable[[Any, Any], Array], factors: Factors,
+    ratio: float,
+) -> Tile:  # fmt: skip
+    """One tile on nodes of the score, in pieces over which log h changes little."""
+    t, steps = rule
     zeta = t[:, None] - ratio * x
-    both = np.where(np.abs(zeta) < REACH + 1, weights * normal_weights(zeta, step), 0.0)
+    both = np.where(np.abs(zeta) < REACH + 1, weights * normal_weights(zeta, steps[:, None]), 0.0)
     columns = [both, *(both * f for f in factors(x, zeta))]
     logs = log_h(np.zeros(1), t)
-    pieces: list[Piece] = [
-        SpreadPiece(logs[part], [c[part] for c in columns]) for part in _stretches(0.0, t, logs, 4 * COUNT)
-    ]
-    return Tile(x, pieces)
+    parts = _stretches(0.0, t, logs, 4 * COUNT)
+    return Tile(x, [SpreadPiece(logs[part], [c[part] for c in columns]) for part in parts])
 
 
 def last_place(logs: Array, weights: Array, others: int) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy
 
+from theorem_engine.errors import NotAvailable
 from theorem_engine.operators.base import Operator, hygienic
 
 
@@ -37,7 +38,8 @@ class Tokens:
     normals: tuple[Any, ...]
     weights: Mapping[Any, Any]
     extra: Any = 0
-    #: Values of the first normal letter at which a kernel has a kink, for an ordinary and for the hidden token.
+    #: Values of the last normal letter, any other being zero, at which a kernel has a kink: of an ordinary and of the
+    #: hidden token. A kernel of two letters depends on them through one sum.
     breaks: tuple[Any, ...] = ()
 
     def mean(self, hidden: Any = None, each: tuple[Any, ...] = ()) -> Any:
@@ -159,6 +161,10 @@ class TokenMean(Operator):
                 continue
             if kernel.has(Hardmax):
                 raise TypeError("a token mean is not differentiated through an argmax")
+            if kernel.has(-sympy.oo):
+                raise NotAvailable(
+                    "means of weights whose kernel vanishes are not differentiated: they jump from 0 to 1"
+                )
             rates = [k.diff(symbol) for k in kernel]
             for i, (is_hidden, factor) in enumerate(listed):
                 moved = factor.diff(weight) * weight

@@ -68,10 +68,8 @@ class _Pair:
         self.has_zeta = bool(rest) and first.kernels[1][0].has(self.zeta)
         self.ratio: Numeric | None = None
         if self.has_zeta:
-            share = first.kernels[1][0].diff(self.x) / first.kernels[1][0].diff(self.zeta)
-            if share.has(self.x, self.zeta):
-                share = sympy.simplify(share)
-            if not share.has(self.x, self.zeta):
+            share = _share(first.kernels[1][0], self.x, self.zeta)
+            if share is not None:
                 self.ratio = backend.function(parameters, [share])
         brackets = self.layout.brackets[0]
         self.first_powers = [powers[0] for powers, _ in brackets]
@@ -113,6 +111,8 @@ class _Pair:
 
         reach = min(REACH + min(max(self.second_powers, default=0) * rate, math.sqrt(2 * math.log(longest))), 38.0)
         if self.is_hard:
+            if marks and self.has_zeta:
+                raise NotAvailable("an argmax beside a kernel of two letters with a kink is not evaluated")
             refuse_too_many(20 * rate / 3, 20_000)
             panels = Panels(_edges(-REACH, reach, marks, min(0.5, 3 / max(rate, 1e-300))))
             table = self._table(panels.x, values, rate_zeta, bool(marks))
@@ -166,7 +166,7 @@ class _Pair:
             edges = panel_edges(-REACH, reach, min(1.0, 4 / max(slope, 1.0)))
             tiles = steep_tiles(log_second, factors, edges, floor)
             return sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights))
-        if marks:
+        if marks and not self.has_zeta:
             refuse_too_many(8 * fastest * (REACH + reach), 400_000)
             x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 2 / fastest))
         else:
@@ -178,7 +178,9 @@ class _Pair:
             step = min(0.5, STEP / max(rate_zeta, 1e-300))
             refuse_too_many(x.size * 2 * REACH / step, 20_000_000)
             ratio = float(self.ratio(*values)[0]) if self.ratio is not None else None
-            tiles = smeared_tiles(slope, x, weights, log_second, factors, step, ratio)
+            if marks and ratio is None:
+                raise NotAvailable("a kernel with a kink must depend on its two letters through one sum")
+            tiles = smeared_tiles(slope, x, weights, log_second, factors, step, ratio, marks)
         else:
             logs = log_second(x)
             check_kernel(logs, bool(marks))
@@ -235,6 +237,17 @@ class _Pair:
         matrices = [weights, *(weights * f for f in factors)]
         asked = [(p, 0 if c is None else c + 1) for p, c in zip(self.second_powers, self.columns, strict=True)]
         return ScoreTable(x, t, logs, matrices, asked, ratio)
+
+
+def _share(kernel: Any, x: Any, zeta: Any) -> Any:
+    """The ratio in a kernel of one score zeta + ratio x; None if its letters enter otherwise."""
+    pieces = [piece for piece, _ in kernel.args] if isinstance(kernel, sympy.Piecewise) else [kernel]
+    shares = set()
+    for piece in pieces:
+        if piece.has(x, zeta):
+            share = piece.diff(x) / piece.diff(zeta)
+            shares.add(sympy.simplify(share) if share.has(x, zeta) else share)
+    return shares.pop() if len(shares) == 1 and not next(iter(shares)).has(x, zeta) else None
 
 
 def _edges(left: float, right: float, marks: list[float], panel: float) -> Any:

@@ -41,6 +41,8 @@ from theorem_engine.values import as_float
 
 #: So many steps are summed without a search for those that count, which would cost about as much.
 UNSEARCHED = 512
+#: Points of a token held fixed that are evaluated together.
+TOGETHER = 20_000
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -59,7 +61,7 @@ def over_points(method: Callable[..., list[tuple[Any, Any]]], values: tuple[Any,
     shape = np.broadcast_shapes(*[np.shape(v) for v in values]) if values else ()
     if shape == () or method.shares(values):  # type: ignore[attr-defined]
         with np.errstate(all="ignore"):
-            results = method(*values)
+            results = method(*values) if math.prod(shape) <= TOGETHER else _in_parts(method, values, shape)
         note("token mean", [e for _, e in results])
         return [v for v, _ in results]
     flat = [np.broadcast_to(np.asarray(v, dtype=object), shape).ravel() for v in values]
@@ -68,6 +70,23 @@ def over_points(method: Callable[..., list[tuple[Any, Any]]], values: tuple[Any,
     columns = list(zip(*rows, strict=True))
     note("token mean", [np.array([float(e) for _, e in c]).reshape(shape) for c in columns])
     return [np.array([float(v) for v, _ in c]).reshape(shape) for c in columns]
+
+
+def _in_parts(
+    method: Callable[..., list[tuple[Any, Any]]], values: tuple[Any, ...], shape: tuple[int, ...]
+) -> list[tuple[Any, Any]]:
+    """The same for many points, some at a time."""
+    flat = [np.broadcast_to(v, shape).ravel() if np.ndim(v) else v for v in values]
+    parts = [
+        method(*(v[i : i + TOGETHER] if np.ndim(v) else v for v in flat)) for i in range(0, math.prod(shape), TOGETHER)
+    ]
+    return [
+        (
+            np.concatenate([p[k][0] for p in parts]).reshape(shape),
+            np.concatenate([p[k][1] for p in parts]).reshape(shape),
+        )
+        for k in range(len(parts[0]))
+    ]
 
 
 def lengths_of(value: Any) -> list[tuple[int, float]]:

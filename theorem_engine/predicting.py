@@ -143,7 +143,11 @@ def plan_of(entry: Entry, options: tuple[tuple[str, Any], ...]) -> tuple[Stateme
 @cache
 def compiled(entry: Entry, options: tuple[tuple[str, Any], ...], backend: str) -> Callable[..., list[Any]]:
     """The plan as a function of the letters, compiled once per process and backend."""
-    return get_backend(backend).compile(plan_of(entry, options)[1])
+    plan = plan_of(entry, options)[1]
+    try:
+        return get_backend(backend).compile(plan)
+    except NotAvailable as error:
+        raise error if entry.id in str(error) else NotAvailable(f"{entry.id}: {error}") from None
 
 
 def evaluate_float64(entry: Entry, options: tuple[tuple[str, Any], ...], values: list[Any]) -> dict[Any, Any]:

@@ -53,7 +53,8 @@ class Backend(ABC):
         except ModuleNotFoundError as error:
             if not (error.name or "").startswith("theorem_engine.backends"):
                 raise
-            raise NotAvailable(f"{type(first).__name__} has no {self.name} lowering") from None
+            wanted = "to any number of digits" if self.name == "multiprecision" else f"with the backend {self.name}"
+            raise NotAvailable(f"{type(first).__name__} is not evaluated {wanted}; double precision has it") from None
         depth = _depth.set(_depth.get() + 1)
         try:
             return lowering.lower(step.operators, step.parameters, self)

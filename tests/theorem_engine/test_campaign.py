@@ -236,6 +236,7 @@ def test_no_theorem_is_refuted_in_a_fast_campaign(tmp_path):
 
 
 @pytest.mark.campaign
+@pytest.mark.timeout(1800)
 def test_no_theorem_is_refuted_and_few_are_left_open(tmp_path):
     campaign = run_campaign(seconds=600, points=2, seed=2, folder=tmp_path)
     assert campaign.count("disagrees") == 0, report_text(campaign)

@@ -70,9 +70,13 @@ def test_nearly_all_mutants_that_change_a_percent_are_refuted(id):
 
 
 @pytest.mark.campaign
+@pytest.mark.timeout(3600)
 def test_nearly_all_mutants_of_all_entries_are_refuted():
+    """Of entries whose mutants can be evaluated by the dozen."""
     relevant = refuted = 0
     for entry in te.entries():
+        if entry.costly:
+            continue
         try:
             power = measure_power(entry, campaign_points(entry, 1, 3)[0], Effort(20.0, seed=3), 1e-4)
         except TheoremEngineError:

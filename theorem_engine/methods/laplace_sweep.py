@@ -163,14 +163,14 @@ class _Sweep:
             rates = np.diff(logs) / (x[1] - x[0])
         share = np.interp(-rises * x[1:], seen.u[::-1], np.log10(seen.shares[::-1]), left=-np.inf, right=-np.inf)
         share[~np.isfinite(rates)] = -np.inf
-        step = 0.125 * 2.0 ** int(np.log2(rises))
+        widest = step = 0.125 * 2.0 ** int(np.log2(rises))
         for k in range(12):
             seen_rates = rates[share >= -k]
             if seen_rates.size:
                 bend = max(float(np.ptp(seen_rates)), 1e-9)
                 # what is first seen at this level has ten times its share at most
                 step = min(step, 0.31 * rises / bend * (16 / (12.5 - 0.9 * k)) ** 2)
-        return max(min(0.25, step), 2.0 ** math.floor(math.log2(step)))
+        return max(min(0.25, widest), 2.0 ** math.floor(math.log2(step)))
 
     def add(self, step_u: float, step_w: float, seen: Seen) -> Array:
         """Sums of the integrands over all nodes, over every second u, over every second w, and of absolute values."""

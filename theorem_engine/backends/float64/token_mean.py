@@ -161,14 +161,14 @@ class _Single:
             if not is_exponential and all(isinstance(s, DenseToken) for s in sides):
                 integrals = _on_panels(integrand, sides, low, high)
             else:
-                integrals = self._on_lattice(integrand, sides, low, high, values)
+                integrals = self._on_lattice(integrand, sides, low, high, values, longest)
         except NotConverged:
             raise NotConverged("token mean: the Laplace integral does not settle") from None
         return combine(self.layout, coefficients, integrals)
 
     def _on_lattice(
         self, integrand: Callable[[Any], Any], sides: list[Token], low: float, high: float,
-        values: tuple[Any, ...],
+        values: tuple[Any, ...], longest: int,
     ) -> list[tuple[Any, Any]]:  # fmt: skip
         """The trapezoid rule; brackets are Gaussian averages, smooth on the scale of the slope."""
         has_point = isinstance(sides[-1], PointToken)
@@ -176,7 +176,9 @@ class _Single:
             # a token at a fixed score is not smoothed: its nodes in u are as dense as for a flat kernel
             refuse_too_many((high - low) / H * sides[-1].logs.size, 40_000_000)
         smooth = min((side.slope(values) for side in self.sides if side.has_normal), default=0.0)
-        step = 2 * H * 2 ** max(0, int(math.log2(max(smooth, 0.5))))
+        # the largest of many tokens varies less than one, and so does what it takes of the weights
+        narrow = 1 if longest < 50 else 2
+        step = 2 * H * 2 ** max(0, int(math.log2(max(smooth / narrow, 0.5))))
         if has_point or high - low > UNSEARCHED * step:
             low, high = find_window(lambda u: list(integrand(u)), even_grid(low, high, max(1.0, smooth / 3)))
         if has_point:

@@ -33,7 +33,7 @@ from theorem_engine.operators.token_layout import make_layout
 from theorem_engine.operators.token_mean import Hardmax
 
 #: Rate of log h from which an even grid is long.
-LONG = 200.0
+LONG = 60.0
 
 
 def lower_pair(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

@@ -148,10 +148,15 @@ def _sign_change(slope: Callable[[float], float], left: float, right: float, sca
     ratio = at_right / at_left if at_left else 1.0
     bend = math.log(ratio) / width if ratio > 10 or 0 < ratio < 0.1 else 0.0
 
+    last = left, slope(left)
+
     def levelled(t: float) -> float:
+        nonlocal last
         value = slope(t)
-        # no step within the bracket could lower the function visibly
-        if abs(value) * width <= 8e-16 * scale:
+        (place, before), last = last, (t, value)
+        curvature = abs((value - before) / (t - place)) if t != place else 0.0
+        # no step within the bracket, or as far as the curvature suggests, could lower the function visibly
+        if abs(value) * width <= 8e-16 * scale or value * value <= 2e-16 * scale * curvature:
             return 0.0
         return value * math.exp(-bend * (t - left))
 

@@ -32,7 +32,7 @@ class ElementWise:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "function", _read(self.function))
-        object.__setattr__(self, "breaks", tuple(sympy.sympify(b, strict=True) for b in self.breaks))
+        object.__setattr__(self, "breaks", _read_breaks(self.breaks))
 
     def at(self, score: Any) -> Any:
         """The weight at a score."""
@@ -60,8 +60,10 @@ class Normalised:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", _read(self.kernel))
-        object.__setattr__(self, "extra", sympy.sympify(self.extra, strict=True))
-        object.__setattr__(self, "breaks", tuple(sympy.sympify(b, strict=True) for b in self.breaks))
+        object.__setattr__(self, "extra", _constant("extra", self.extra))
+        if self.extra < 0:
+            raise OutOfDomain(f"extra={self.extra} is negative; it is a constant in a sum of positive kernels")
+        object.__setattr__(self, "breaks", _read_breaks(self.breaks))
         _refuse_bad_kernel(self.kernel)
 
     def log_at(self, score: Any) -> Any:
@@ -159,3 +161,21 @@ def _exponent(node: Any) -> Any:
         if isinstance(other, sympy.exp):
             return other.args[0]
     return None
+
+
+def _constant(name: str, given: Any) -> Any:
+    """An exact real number; text is never read as mathematics."""
+    try:
+        value = sympy.Rational(str(given)) if isinstance(given, float) else sympy.sympify(given, strict=True)
+    except (sympy.SympifyError, TypeError, ValueError):
+        value = None
+    if not isinstance(value, sympy.Expr) or not (value.is_number and value.is_real and value.is_finite):
+        raise BadNumber(f"{name}={str(given)[:60]!r} is not a finite real number")
+    return value
+
+
+def _read_breaks(given: Any) -> tuple[Any, ...]:
+    """Scores of kinks."""
+    if not isinstance(given, (tuple, list)):
+        raise BadNumber(f"breaks={str(given)[:60]!r} is not a tuple of scores")
+    return tuple(_constant("breaks", place) for place in given)

@@ -75,3 +75,20 @@ def test_no_warning_leaves_an_ordinary_prediction():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         risk("minimal-risk", task="max", nu=2, L=3, activation="softplus")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"breaks": ("os",)},
+        {"breaks": 0},
+        {"breaks": (sympy.oo,)},
+        {"extra": "1"},
+        {"extra": -1},
+        {"extra": float("nan")},
+    ],
+    ids=str,
+)
+def test_constants_of_a_users_kernel_must_be_numbers(options):
+    with pytest.raises((BadNumber, OutOfDomain)):
+        te.Normalised(sympy.exp(sympy.Symbol("chi")), **options)

@@ -13,13 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorem_engine.errors import NotConverged
-from theorem_engine.methods.laplace import (
-    Brackets,
-    edges_along,
-    find_window,
-    marks_of,
-    power_times_decay,
-)
+from theorem_engine.methods.laplace import Brackets, power_times_decay
+from theorem_engine.methods.laplace_nodes import edges_along, find_window, marks_of
 from theorem_engine.methods.laplace_sweep import Assemble
 from theorem_engine.methods.quadrature import EPS, gauss_legendre, legendre_panels
 

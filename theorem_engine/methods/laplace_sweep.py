@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.errors import NotConverged
-from theorem_engine.methods.laplace import FAR, LOW, even_grid
+from theorem_engine.methods.laplace import FAR, LOW
+from theorem_engine.methods.laplace_nodes import even_grid
 from theorem_engine.methods.laplace_tiles import LOST, Array, Key, Tile, decays, where_large, where_small
 from theorem_engine.methods.quadrature import EPS
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorem_engine.methods.laplace import FAR, REACH, graded_rule, normal_weights
+from theorem_engine.methods.laplace import FAR, REACH
+from theorem_engine.methods.laplace_nodes import graded_rule, normal_weights
 from theorem_engine.methods.quadrature import gauss_legendre
 
 Array = NDArray[np.float64]

@@ -22,15 +22,17 @@ from theorem_engine.methods.laplace import (
     LatticeToken,
     PointToken,
     Token,
+    log_survival,
+    power_of_survival,
+)
+from theorem_engine.methods.laplace_nodes import (
     edges_along,
     even_grid,
     find_window,
     graded_nodes,
-    log_survival,
     nodes_along,
     normal_weights,
     panel_edges,
-    power_of_survival,
     refuse_too_many,
 )
 from theorem_engine.methods.quadrature import legendre_panels, trapezoid_line

@@ -11,15 +11,7 @@ import sympy
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
 from theorem_engine.errors import NotAvailable
-from theorem_engine.methods.laplace import (
-    REACH,
-    STEEP,
-    STEP,
-    graded_nodes,
-    normal_weights,
-    panel_edges,
-    refuse_too_many,
-)
+from theorem_engine.methods.laplace import REACH, STEEP, STEP
 from theorem_engine.methods.laplace_argmax import (
     InnerTable,
     Panels,
@@ -27,6 +19,7 @@ from theorem_engine.methods.laplace_argmax import (
     TrivialTable,
     hard_integrals,
 )
+from theorem_engine.methods.laplace_nodes import graded_nodes, normal_weights, panel_edges, refuse_too_many
 from theorem_engine.methods.laplace_sweep import Assemble, sweep_integrals
 from theorem_engine.methods.laplace_tiles import QUIET, cut_tiles, last_place, smeared_tiles, steep_tiles
 from theorem_engine.operators.token_layout import make_layout

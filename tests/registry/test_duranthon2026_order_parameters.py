@@ -151,3 +151,23 @@ def test_weights_that_jump_have_no_gradient():
     assert set(predict("population-risk", **point)) == {"risk"}
     with pytest.raises(NotAvailable, match="kinks"):
         predict("gradient-flow", time=1, **point)
+
+
+def test_centred_linear_weights_are_exact_by_quadrature():
+    """Squared errors are polynomials of degree four in nine normals: three Gauss-Hermite nodes each are exact."""
+    nu, length = 1.5, 3
+    gram = np.array(
+        [[1, POINT["m_kv"], POINT["m_vv"]], [POINT["m_kv"], POINT["q_kk"], POINT["q_kv"]],
+         [POINT["m_vv"], POINT["q_kv"], POINT["q_vv"]]]
+    )  # fmt: skip
+    values, vectors = np.linalg.eigh(gram)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(3)
+    places = np.stack(np.meshgrid(*[nodes] * 9, indexing="ij"), axis=-1).reshape(-1, length, 3)
+    chances = np.prod(np.meshgrid(*[weights / weights.sum()] * 9, indexing="ij"), axis=0).ravel()
+    label, score, value = np.moveaxis(places @ (vectors * np.sqrt(np.maximum(values, 0))).T, -1, 0)
+    score[:, 0] += math.sqrt(nu) * POINT["m_kk"]
+    value[:, 0] += math.sqrt(nu) * POINT["m_vk"]
+    attention = 1 / length + score - score.mean(axis=1, keepdims=True)
+    exact = chances @ (label[:, 0] - (attention * value).sum(axis=1)) ** 2
+    found = risk("population-risk", task="spiked", nu=nu, L=length, activation="centred-linear", **POINT)
+    assert found == pytest.approx(exact, rel=1e-12)

@@ -8,7 +8,6 @@ depend on the seed and the entry's id alone, so that a campaign can be repeated,
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +22,10 @@ from theorem_engine.drawing import figures
 from theorem_engine.errors import BadRequest, TheoremEngineError, ValidityWarning
 from theorem_engine.evidence import Effort
 from theorem_engine.execution import Executor, default_executor
+from theorem_engine.fingerprint import check_fingerprint, fingerprint
 from theorem_engine.journal import Journal
+from theorem_engine.locking import only_one
+from theorem_engine.results import is_result
 
 #: Probability that a campaign over a true registry reports any disagreement.
 FAMILY_ALARM = 0.01
@@ -45,12 +47,14 @@ class Task:
     seed: int
     false_alarm: float
     journal: str
+    #: Of the entry's equations, those it applies, its simulators' code and the engine, as the campaign found them.
+    made_of: str = ""
 
     @property
     def key(self) -> str:
         """What makes two checks the same: everything but where the journal lies."""
-        parts = [self.id, dict(self.point), self.seconds, self.samples, self.seed, self.false_alarm, __version__]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:24]
+        parts = [self.id, dict(self.point), self.seconds, self.samples, self.seed, self.false_alarm, self.made_of]
+        return fingerprint(parts)[:24]
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Campaign:
     seed: int
     resumed: int
     folder: Path
+    #: Lines of the journal that are no record of a check: cut short, damaged or foreign. They were not used.
+    set_aside: int = 0
 
     def count(self, verdict: str) -> int:
         """How many checks came to a verdict."""
@@ -71,7 +77,7 @@ class Campaign:
         """Plain data."""
         return {
             "engine": f"theorem-engine {__version__}", "seed": self.seed, "family_false_alarm": self.false_alarm,
-            "checks": len(self.results), "resumed": self.resumed,
+            "checks": len(self.results), "resumed": self.resumed, "set_aside": self.set_aside,
             **{word.replace(" ", "_"): self.count(word) for word in ("agrees", "disagrees", "cannot tell")},
             "results": [dict(result) for result in self.results],
         }  # fmt: skip
@@ -121,8 +127,9 @@ def run_campaign(
 
     A campaign over all entries checks the settings of the figures too.
 
-    Finished checks lie in ``folder`` and are not repeated when the same campaign is started again. A simulator
-    that fails gives "cannot tell"; a journal that cannot be written stops the campaign: its results would be lost.
+    Finished checks lie in ``folder`` and are not repeated when the same campaign is started again, unless the entry's
+    equations, its simulators or the engine have changed. A simulator that fails gives "cannot tell"; a journal that
+    cannot be written stops the campaign: its results would be lost. A folder takes one campaign at a time.
     """
     workers = jobs if jobs is not None else os.cpu_count() or 1
     for name, value in (("points", points), ("jobs", workers)):
@@ -132,21 +139,44 @@ def run_campaign(
         raise BadRequest(f"seconds={seconds!r} is not a positive number")
     chosen = [find_entry(id) for id in dict.fromkeys(ids)] or all_entries()
     journal = Journal(Path(folder) / "journal.jsonl")
-    if fresh:
-        _remove(journal.path)
-    journal.prepare()
+    with only_one(Path(folder) / "lock", "no second campaign"):
+        if fresh:
+            _remove(journal.path)
+        journal.prepare()
+        pairs = _pairs(chosen, points, seed, fixed, with_figures=not ids and not fixed)
+        return _run(pairs, journal, seconds, samples, workers, seed, progress, executor)
+
+
+def _pairs(
+    chosen: Sequence[Entry], points: int, seed: int, fixed: Mapping[str, Any] | None, with_figures: bool
+) -> list[tuple[Entry, dict[str, Any]]]:
+    """Entries and the points they are checked at."""
     pairs = [
         (entry, point)
         for entry in chosen
         for point in ([dict(fixed)] if fixed else campaign_points(entry, points, seed))
     ]
-    if not ids and not fixed:
+    if with_figures:
         pairs += [(find_entry(id), dict(point)) for figure in figures() for id, point in figure.settings]
+    return pairs
+
+
+def _run(
+    pairs: Sequence[tuple[Entry, dict[str, Any]]],
+    journal: Journal,
+    seconds: float | None,
+    samples: int | None,
+    workers: int,
+    seed: int,
+    progress: bool,
+    executor: Executor | None,
+) -> Campaign:
     share = None if seconds is None or samples is not None else round(workers * seconds / max(1, len(pairs)), 3)
     # half of the false-alarm rate is kept for the second look
     alarm = FAMILY_ALARM / (2 * max(1, len(pairs)))
-    tasks = [Task(e.id, point, share, samples, seed, alarm, str(journal.path)) for e, point in pairs]
-    done = {record["key"]: record["result"] for record in journal.records() if "key" in record and "result" in record}
+    path = str(journal.path)
+    tasks = [Task(e.id, point, share, samples, seed, alarm, path, check_fingerprint(e, point)) for e, point in pairs]
+    done, set_aside = finished_checks(journal)
     resumed = sum(task.key in done for task in tasks)
 
     def finish(wanted: Sequence[Task]) -> None:
@@ -159,7 +189,19 @@ def run_campaign(
     second = {} if share is None or seconds is None else second_looks(tasks, done, workers * seconds)
     finish(list(second.values()))
     results = tuple(done[second.get(task.key, task).key] for task in tasks)
-    return Campaign(results, FAMILY_ALARM, seed, resumed, Path(folder))
+    return Campaign(results, FAMILY_ALARM, seed, resumed, journal.path.parent, set_aside)
+
+
+def finished_checks(journal: Journal) -> tuple[dict[str, dict[str, Any]], int]:
+    """Results in the journal by key, and how many of its lines are not results of checks."""
+    done, foreign = {}, 0
+    for record in journal.records():
+        key, result = record.get("key"), record.get("result")
+        if isinstance(key, str) and is_result(result):
+            done[key] = result
+        else:
+            foreign += 1
+    return done, foreign + len(journal.damaged)
 
 
 def second_looks(tasks: Sequence[Task], done: Mapping[str, Any], budget: float) -> dict[str, Task]:
@@ -184,19 +226,31 @@ def second_looks(tasks: Sequence[Task], done: Mapping[str, Any], budget: float) 
 
 def run_task(task: Task) -> tuple[str, dict[str, Any]]:
     """One check in a worker, which writes it down itself: what is finished is on the disk before it is reported."""
-    from theorem_engine.checking import CANNOT_TELL, check_point
+    from theorem_engine.checking import check_point
 
     try:
+        entry = find_entry(task.id)
+        if task.made_of and check_fingerprint(entry, task.point) != task.made_of:
+            # the result belongs to neither the old code nor the new: it is told, and not kept
+            return task.key, _no_result(task, "the code changed while the campaign ran; start it again")
         effort = Effort(task.seconds, task.samples, task.seed)
-        result = check_point(find_entry(task.id), task.point, effort, task.false_alarm).to_json()
+        result = check_point(entry, task.point, effort, task.false_alarm).to_json()
+        if not is_result(result):
+            raise TypeError("the check came to something that is no result")
     except Exception as error:  # one check that fails, for whatever reason, must not stop the others
-        result = {
-            "entry": task.id, "verdict": CANNOT_TELL, "reason": f"{type(error).__name__}: {error}",
-            "point": {name: str(value) for name, value in task.point.items()}, "seed": task.seed, "samples": 0,
-            "seconds": 0.0, "false_alarm": task.false_alarm, "rows": [], "notes": [],
-        }  # fmt: skip
+        result = _no_result(task, f"{type(error).__name__}: {error}")
     Journal(Path(task.journal)).append({"key": task.key, "result": result})
     return task.key, result
+
+
+def _no_result(task: Task, reason: str) -> dict[str, Any]:
+    from theorem_engine.checking import CANNOT_TELL
+
+    return {
+        "entry": task.id, "verdict": CANNOT_TELL, "reason": reason,
+        "point": {name: str(value) for name, value in task.point.items()}, "seed": task.seed, "samples": 0,
+        "seconds": 0.0, "false_alarm": task.false_alarm, "rows": [], "notes": [],
+    }  # fmt: skip
 
 
 def _remove(path: Path) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theorem_engine.errors import JournalError
+from theorem_engine.files import write_whole
 
 if TYPE_CHECKING:
     from theorem_engine.campaign import Campaign, Task
@@ -22,7 +21,7 @@ vertical-align:top}code{font-size:.9em}summary{cursor:pointer}"""
 
 def worst(result: Mapping[str, Any]) -> str:
     """The z-score furthest from zero, as text."""
-    scores = [row["z"] for row in result["rows"] if row.get("z") is not None]
+    scores = [float(row["z"]) for row in result["rows"] if row["z"] is not None]
     return f"{max(scores, key=abs):+.2f}" if scores else ""
 
 
@@ -99,13 +98,8 @@ def write_reports(campaign: Campaign) -> list[Path]:
     }
     written = []
     for name, text in texts.items():
-        path = campaign.folder / name
-        try:
-            path.with_suffix(".part").write_text(text, encoding="utf-8")
-            os.replace(path.with_suffix(".part"), path)
-        except OSError as error:
-            raise JournalError(f"the report {path} cannot be written: {error.strerror or error}") from None
-        written.append(path)
+        write_whole(campaign.folder / name, text)
+        written.append(campaign.folder / name)
     return written
 
 

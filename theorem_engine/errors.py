@@ -57,8 +57,16 @@ class NotAvailable(TheoremEngineError, RuntimeError):
     """The request is meaningful, but this entry, backend or installation cannot serve it."""
 
 
+class FileError(TheoremEngineError, OSError):
+    """A file cannot be written: a full disk, a folder without permission. What was there before is still there."""
+
+
 class JournalError(TheoremEngineError, OSError):
     """A journal of finished work cannot be read or written: a full disk, a folder without permission."""
+
+
+class FolderInUse(JournalError):
+    """Another process is at work in the folder of a journal."""
 
 
 class DeclarationError(TheoremEngineError, TypeError):

@@ -194,9 +194,11 @@ def _run(
 
 def finished_checks(journal: Journal) -> tuple[dict[str, dict[str, Any]], int]:
     """Results in the journal by key, and how many of its lines are not results of checks."""
-    done, foreign = {}, 0
+    done: dict[str, dict[str, Any]] = {}
+    foreign = 0
     for record in journal.records():
-        key, result = record.get("key"), record.get("result")
+        key: Any = record.get("key")
+        result: Any = record.get("result")
         if isinstance(key, str) and is_result(result):
             done[key] = result
         else:

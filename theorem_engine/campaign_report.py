@@ -8,11 +8,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theorem_engine.files import write_whole
+from theorem_engine.files import refuse_existing, write_whole
 
 if TYPE_CHECKING:
     from theorem_engine.campaign import Campaign, Task
 
+JOURNAL, REPORTS = "journal.jsonl", ("report.json", "report.html")
 _COLOURS = {"agrees": "#1a7f37", "disagrees": "#cf222e", "cannot tell": "#9a6700"}
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1f2328}
 table{border-collapse:collapse;width:100%}td,th{padding:.25rem .6rem;border-bottom:1px solid #d0d7de;text-align:left;
@@ -92,15 +93,18 @@ def _cell(value: Any) -> str:
 
 def write_reports(campaign: Campaign) -> list[Path]:
     """Write ``report.json`` and ``report.html`` beside the journal; a reader never sees half a file."""
-    texts = {
-        "report.json": json.dumps(campaign.to_json(), indent=2, ensure_ascii=False, allow_nan=False),
-        "report.html": report_html(campaign),
-    }
-    written = []
-    for name, text in texts.items():
-        write_whole(campaign.folder / name, text)
-        written.append(campaign.folder / name)
+    data = json.dumps(campaign.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
+    written = [campaign.folder / name for name in REPORTS]
+    for path, text in zip(written, (data, report_html(campaign)), strict=True):
+        write_whole(path, text)
     return written
+
+
+def refuse_foreign_reports(folder: Path) -> None:
+    """An error where reports lie without the journal of a campaign: they are somebody else's files."""
+    if not (folder / JOURNAL).exists():
+        for name in REPORTS:
+            refuse_existing(folder / name)
 
 
 def live_table(tasks: Sequence[Task], done: Mapping[str, Any]) -> Any:

@@ -45,6 +45,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print plain data, and nothin
 Digits = Annotated[str | None, typer.Option(metavar="N", help="Significant digits, more than double precision.")]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; its ending chooses the format.")]
 
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there already.")]
+
 
 def _version(asked: bool) -> None:
     if asked:
@@ -121,6 +123,7 @@ def sweep(
     ctx: typer.Context,
     id: Id,
     out: Out = None,
+    overwrite: Overwrite = False,
     digits: Digits = None,
     jobs: Annotated[str | None, typer.Option(metavar="N", help="Worker processes.")] = None,
     mask: Annotated[bool, typer.Option("--mask", help="Leave gaps where a point fails, instead of stopping.")] = False,
@@ -130,12 +133,12 @@ def sweep(
     from theorem_engine.sweeping import sweep
     from theorem_engine.writing import dataset_json, write_csv, write_dataset
 
-    check_out(out, (".csv", ".nc"))
+    check_out(out, (".csv", ".nc"), overwrite)
     letters = {name: axis_of(name, value) for name, value in letters_of(ctx).items()}
     settings: dict[str, Any] = {"digits": whole_number("digits", digits), "jobs": whole_number("jobs", jobs)}
     data = sweep(id, **settings, errors="mask" if mask else "raise", **letters)
     if out is not None:
-        write_dataset(data, out)
+        write_dataset(data, out, overwrite=overwrite)
     if as_json:
         _print_json(dataset_json(data))
     elif out is None:
@@ -172,6 +175,7 @@ def figure(
         str | None, typer.Argument(metavar="[ID]", help="Id of a figure; without it, all are listed.")
     ] = None,
     out: Out = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Compute a named figure and draw it with --out, or list the figures."""
@@ -180,7 +184,7 @@ def figure(
 
     letters = letters_of(ctx)
     if id is None:
-        if out is not None or letters:
+        if out is not None or letters or overwrite:
             raise BadRequest("figure needs the id of a figure; without options it lists them")
         known = [{"id": f.id, "title": f.title} for f in figures()]
         if as_json:
@@ -189,12 +193,11 @@ def figure(
             print("\n".join(f"{f['id']}  {f['title']}" for f in known) or "No figures yet.")
         return
     defaults = {f.id: f.options() for f in figures()}.get(id, {})
-    if out is not None:
-        # before anything is computed
-        check_out(out, picture_endings())
+    # before anything is computed
+    check_out(out, picture_endings() if out is not None else (), overwrite)
     drawn = figure(id, **{name: option_like(name, defaults.get(name), text) for name, text in letters.items()})
     if out is not None:
-        drawn.save(str(out))
+        drawn.save(out, overwrite=overwrite)
     if as_json:
         _print_json(dataset_json(drawn.data))
     else:
@@ -220,6 +223,9 @@ def check(
     ] = "gaussian",
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of the journal and the report.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what was finished before.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace reports in the folder that no journal there belongs to.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare entries with simulators that never saw them: at a point, or at points drawn from their domains.
@@ -228,7 +234,7 @@ def check(
     where it was stopped.
     """
     from theorem_engine.campaign import FOLDER, run_campaign
-    from theorem_engine.campaign_report import report_text, write_reports
+    from theorem_engine.campaign_report import refuse_foreign_reports, report_text, write_reports
     from theorem_engine.checking import DISAGREES
     from theorem_engine.checking import check as check_entry
 
@@ -238,7 +244,7 @@ def check(
     budget = positive_number("seconds", seconds)
     numbers: dict[str, Any] = {n: whole_number(n, text) for n, text in (("samples", samples), ("seed", seed))}
     if letters or tokens != "gaussian":
-        if points is not None or jobs is not None or out is not None or fresh:
+        if points is not None or jobs is not None or out is not None or fresh or overwrite:
             raise BadRequest(
                 "--points, --jobs, --out and --fresh are for campaigns, which choose their points themselves"
             )
@@ -253,6 +259,8 @@ def check(
             print("\n".join(str(verdict) for verdict in verdicts))
         found = {verdict.verdict for verdict in verdicts}
     else:
+        if not overwrite:
+            refuse_foreign_reports(out or FOLDER)
         campaign = run_campaign(
             ids or (), seconds=budget or (300 if everything else 20 * len(ids or ())), jobs=whole_number("jobs", jobs),
             points=1 if points is None else whole_number("points", points) or 0, folder=out or FOLDER, fresh=fresh,
@@ -264,6 +272,11 @@ def check(
         else:
             print(report_text(campaign))
             print(f"wrote {', '.join(str(path) for path in written)}; {campaign.resumed} checks were finished before.")
+        if campaign.set_aside:
+            print(
+                f"{campaign.set_aside} lines of the journal are no record of a check and were set aside.",
+                file=sys.stderr,
+            )
         found = {result["verdict"] for result in campaign.results}
     if DISAGREES in found:
         raise typer.Exit(1)

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from theorem_engine.errors import BadRequest, TheoremEngineError, ValidityWarning
+from theorem_engine.files import refuse_existing
 
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _LETTERS = "theorem_engine.letters"
@@ -118,14 +119,18 @@ def positive_number(name: str, text: str | None) -> float | None:
     return value
 
 
-def check_out(out: Path | None, known: tuple[str, ...]) -> None:
-    """Errors for a file that could not be written, before anything is computed."""
+def check_out(out: Path | None, known: tuple[str, ...], overwrite: bool) -> None:
+    """Errors for a file that could not be written, or is there already, before anything is computed."""
     if out is None:
+        if overwrite:
+            raise BadRequest("--overwrite says what --out FILE may do; without a file there is nothing to replace")
         return
     if out.suffix not in known:
         raise BadRequest(f"--out {out}: the ending of the name must be one of {', '.join(known)}")
     if out.is_dir() or not out.parent.is_dir():
         raise BadRequest(f"--out {out} is not a file in a folder that exists")
+    if not overwrite:
+        refuse_existing(out)
 
 
 def axis_of(name: str, text: str) -> Any:

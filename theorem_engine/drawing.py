@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 from theorem_engine.catalogue import load, load_all
 from theorem_engine.declaration import Source
 from theorem_engine.errors import BadRequest, DuplicateEntry, NotAvailable, UnknownFigure, nearest
+from theorem_engine.files import write_whole
 
 _figures: dict[str, Figure] = {}
 
@@ -74,16 +77,20 @@ class Drawn:
         self.figure._draw(self.data, canvas)
         return canvas
 
-    def save(self, path: str) -> None:
+    def save(self, path: Path | str, *, overwrite: bool = True) -> None:
         """Write the plot; the ending of the name chooses the format."""
-        self.plot().savefig(path, dpi=150)
+        ending = Path(path).suffix
+        if ending not in picture_endings():
+            raise BadRequest(f"{path}: the ending of the name must be one of {', '.join(picture_endings())}")
+        write_whole(path, self._picture(ending.removeprefix("."), dpi=150), overwrite=overwrite)
+
+    def _picture(self, form: str, dpi: int) -> bytes:
+        buffer = io.BytesIO()
+        self.plot().savefig(buffer, format=form, dpi=dpi)
+        return buffer.getvalue()
 
     def _repr_png_(self) -> bytes:
-        import io
-
-        buffer = io.BytesIO()
-        self.plot().savefig(buffer, format="png", dpi=110)
-        return buffer.getvalue()
+        return self._picture("png", dpi=110)
 
 
 def _canvas() -> Any:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, Protocol
+
+from theorem_engine.errors import NotAvailable
 
 #: Below this many evaluations, starting processes costs more than it saves.
 WORTH_PROCESSES = 24
+#: Seconds between two looks of a worker at whether its parent lives.
+INTERVAL = 0.5
 
 
 class Executor(Protocol):
@@ -45,7 +52,42 @@ class Processes:
         # workers must not each start threads of their own on a small machine
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         pool = Parallel(n_jobs=self.jobs, return_as="generator")
-        return _shown(pool(delayed(function)(item) for item in items), len(items), self.label, self.progress)
+        parent = os.getpid()
+        results = pool(delayed(_in_worker)(function, item, parent) for item in items)
+        return _shown(_or_refusal(results), len(items), self.label, self.progress)
+
+
+def _in_worker(function: Callable[[Any], Any], item: Any, parent: int) -> Any:
+    """One item in a worker, which ends when the process that started it has ended."""
+    # workers elsewhere, of a cluster say, have parents of their own
+    if os.getppid() == parent:
+        _watch(parent)
+    return function(item)
+
+
+@cache
+def _watch(parent: int) -> None:
+    """Leave when the parent is gone, killed perhaps: nobody would take the results, and the work would go on."""
+
+    def watch() -> None:
+        # an orphan is given another parent
+        while os.getppid() == parent:
+            time.sleep(INTERVAL)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent watch", daemon=True).start()
+
+
+def _or_refusal(results: Iterable[Any]) -> Iterator[Any]:
+    """The results; a worker that was killed (for want of memory, mostly) is told in a sentence."""
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    try:
+        yield from results
+    except BrokenProcessPool:
+        raise NotAvailable(
+            "a worker process was ended from outside, perhaps for want of memory; try fewer workers (jobs=1)"
+        ) from None
 
 
 def default_executor(jobs: int | None, count: int, label: str, progress: bool | None) -> Executor:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,24 +62,34 @@ def check_fingerprint(entry: Entry, point: Mapping[str, Any]) -> str:
 
 
 def computation_fingerprint(function: Callable[[Any], Any], item: Any) -> str:
-    """A function at an item, and what it rests on: what its ``identity`` of the item says, else all entries and simulators."""
+    """A function at an item, and what it rests on: its ``identity`` of the item, else all entries and simulators."""
     identity = getattr(function, "identity", None)
     rests_on = content_digest() if identity is None else str(identity(item))
     return digest([engine_digest(), function_digest(function), rests_on, fingerprint(item)])
 
 
 def _entry_parts(entry: Entry, point: Mapping[str, Any]) -> list[str]:
-    reader = _Reader()
-    parts = [reader.of(dict(point)), reader.entry(entry)]
+    parts = [fingerprint(dict(point)), _declared(entry)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)
         try:
-            read = read_point(entry, point)
-            parts += [reader.of(read.options), reader.statement(entry.statement(dict(read.options)))]
+            options = read_point(entry, point).options
+            # the options once more: a file may have another content under its old name
+            parts += [fingerprint(options), _equations(entry, options)]
         except TheoremEngineError as error:
             # the point is refused, or the entry has no equations there: that is its answer
             parts.append(f"{type(error).__name__}: {error}")
     return parts
+
+
+@cache
+def _declared(entry: Entry) -> str:
+    return _Reader().entry(entry)
+
+
+@cache
+def _equations(entry: Entry, options: tuple[tuple[str, Any], ...]) -> str:
+    return statement_fingerprint(entry.statement(dict(options)))
 
 
 class _Reader:

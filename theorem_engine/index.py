@@ -10,11 +10,15 @@ import hashlib
 import importlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorem_engine import __version__
+from theorem_engine.errors import TheoremEngineError
+from theorem_engine.files import write_whole
+from theorem_engine.sources import folder_digest
 
 if TYPE_CHECKING:
     from theorem_engine.declaration import Entry
@@ -67,13 +71,13 @@ def all_rows() -> list[Row]:
         from theorem_engine.catalogue import all_entries
 
         rows = [row_of(entry) for entry in all_entries()]
-        _write(path, {"state": state, "rows": [asdict(row) for row in rows]})
+        _write(path, rows, state)
     return rows
 
 
 def cache_folder() -> Path:
     """Where this user's caches are kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.cache")
     return Path(base) / "theorem-engine"
 
 
@@ -85,13 +89,7 @@ def _places() -> list[Path]:
 
 def _state() -> str:
     """A digest that changes when any file is added, removed, or written."""
-    seen: list[Any] = [__version__]
-    for place in _places():
-        for path in sorted(place.rglob("*")):
-            if path.suffix in (".py", ".toml"):
-                facts = path.stat()
-                seen.append((str(path.relative_to(place)), facts.st_size, facts.st_mtime_ns))
-    return _digest(seen)
+    return _digest([__version__, *map(folder_digest, _places())])
 
 
 def _digest(data: Any) -> str:
@@ -101,26 +99,32 @@ def _digest(data: Any) -> str:
 def _read(path: Path, state: str) -> list[Row] | None:
     """The rows kept for this state; None if there are none, or the file is not what was written."""
     try:
-        kept: Any = json.loads(path.read_text(encoding="utf-8"))
-        if kept["state"] != state:
+        kept: Any = json.loads(path.read_bytes())
+        if kept["state"] != state or kept["sum"] != _digest(kept["rows"]):
             return None
         return [_row(fields) for fields in kept["rows"]]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError):
         return None
 
 
-def _row(fields: dict[str, Any]) -> Row:
-    frozen: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-    return Row(**frozen)
+def _row(data: dict[str, Any]) -> Row:
+    """A row from plain data; TypeError where a field is not of its kind."""
+    row: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    for field in fields(Row):
+        value = row[field.name]
+        many = str(field.type).startswith("tuple")
+        if isinstance(value, tuple) is not many or not all(
+            isinstance(part, str) for part in (value if many else [value])
+        ):
+            raise TypeError(f"{field.name} of a row is of another kind")
+    return Row(**row)
 
 
-def _write(path: Path, data: Any) -> None:
+def _write(path: Path, rows: list[Row], state: str) -> None:
     """Keep the rows; a folder that cannot be written only costs time at the next search."""
-    # another process may search at the same moment: it sees the old file or the new one, never a part
-    scratch = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
+    plain = [asdict(row) for row in rows]
+    # tuples are lists to JSON, and to the digest
+    data = {"state": state, "sum": _digest(plain), "rows": plain}
+    with suppress(OSError, TheoremEngineError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_text(json.dumps(data), encoding="utf-8")
-        scratch.replace(path)
-    except OSError:
-        return
+        write_whole(path, json.dumps(data))

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from theorem_engine.errors import DeclarationError
+
 
 def works_of(module: ModuleType | None) -> dict[str, dict[str, Any]]:
     """The works listed in the folder of a module."""
@@ -19,8 +21,22 @@ def works_of(module: ModuleType | None) -> dict[str, dict[str, Any]]:
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     if not path.is_file():
         return {}
-    with path.open("rb") as stream:
-        return tomllib.load(stream)
+    try:
+        works = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DeclarationError(f"{path} cannot be read: {error}") from None
+    for key, work in works.items():
+        if not isinstance(work, dict):
+            raise DeclarationError(f"{path}: {key!r} is no table; a work is written as [{key}] with fields below it")
+        for name, value in work.items():
+            if isinstance(value, bool) or not isinstance(value, (str, int)):
+                kind = type(value).__name__
+                raise DeclarationError(
+                    f"{path}: {name!r} of work {key!r} is a {kind}; fields are texts or whole numbers"
+                )
+        if not isinstance(work.get("type", ""), str):
+            raise DeclarationError(f"{path}: 'type' of work {key!r} is no text")
+    return works
 
 
 def bibtex(key: str, work: dict[str, Any]) -> str:

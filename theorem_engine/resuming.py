@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from theorem_engine import __version__
 from theorem_engine.execution import Executor
+from theorem_engine.fingerprint import computation_fingerprint
 from theorem_engine.journal import Journal
+from theorem_engine.locking import only_one
 
 
 class Resumed:
     """Runs items by another executor and writes each result to a journal; items found there are not run again.
 
-    Results are numbers, truth values, texts, and sequences or mappings of such; sequences come back as lists.
+    Results are numbers, truth values, texts, and sequences or mappings of such; sequences come back as lists. A
+    result counts for the code that made it: after a change of the function, or of what it rests on, it is run again.
     """
 
     def __init__(self, path: Path | str, inner: Executor) -> None:
@@ -26,25 +27,32 @@ class Resumed:
 
     def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """Results in order; what is missing is computed, and is on the disk before the next one is waited for."""
-        self.journal.prepare()
-        known = {record["key"]: record["result"] for record in self.journal.records() if "key" in record}
-        keys = [_key(function, item) for item in items]
-        fresh = iter(
-            self.inner.map(function, [item for item, key in zip(items, keys, strict=True) if key not in known])
-        )
-        for key in keys:
-            if key in known:
-                yield _unpacked(known[key])
-                continue
-            result = next(fresh)
-            self.journal.append({"key": key, "result": _packed(result)})
-            yield result
+        path = self.journal.path
+        with only_one(path.with_name(f"{path.name}.lock"), f"no second run of {path.name}"):
+            self.journal.prepare()
+            known = self._known()
+            keys = [computation_fingerprint(function, item)[:24] for item in items]
+            missing = [item for item, key in zip(items, keys, strict=True) if key not in known]
+            fresh = iter(self.inner.map(function, missing))
+            for key in keys:
+                if key in known:
+                    yield known[key]
+                    continue
+                result = next(fresh)
+                self.journal.append({"key": key, "result": _packed(result)})
+                yield result
 
-
-def _key(function: Callable[[Any], Any], item: Any) -> str:
-    """What makes two computations the same: the function, the item and the version of the engine."""
-    text = json.dumps([function.__module__, function.__name__, _packed(item), __version__], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
+    def _known(self) -> dict[str, Any]:
+        """Results in the journal; lines that are none are set aside, and that is said."""
+        known, foreign = {}, 0
+        for record in self.journal.records():
+            try:
+                known[str(record["key"])] = _unpacked(record["result"])
+            except (KeyError, TypeError, ValueError, RecursionError):
+                foreign += 1
+        if set_aside := foreign + len(self.journal.damaged):
+            print(f"{self.journal.path}: {set_aside} lines hold no result and were set aside", file=sys.stderr)
+        return known
 
 
 def _packed(value: Any) -> Any:

@@ -74,6 +74,7 @@ def _version(name: str) -> str:
         return "not installed"
 
 
+@cache
 def function_digest(function: Callable[..., Any]) -> str:
     """A function's own text, and that of its module and of every module of ours that it imports."""
     module = str(getattr(function, "__module__", ""))

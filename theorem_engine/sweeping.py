@@ -282,6 +282,16 @@ def evaluate_point(job: tuple[str, Mapping[str, Any], int | None, bool]) -> tupl
         return {}, str(error)
 
 
+def _identity(job: tuple[str, Mapping[str, Any], int | None, bool]) -> str:
+    """What the prediction rests on, for those who keep it."""
+    from theorem_engine.fingerprint import prediction_fingerprint
+
+    return prediction_fingerprint(find_entry(job[0]), job[1])
+
+
+evaluate_point.identity = _identity  # type: ignore[attr-defined]
+
+
 def _item(value: Any) -> Any:
     return value.item() if getattr(value, "ndim", 1) == 0 else value
 

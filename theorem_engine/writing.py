@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from theorem_engine.display import jsonable
+from theorem_engine.files import write_whole
 
 
 def dataset_json(data: Any) -> dict[str, Any]:
@@ -33,12 +35,19 @@ def write_csv(data: Any, stream: Any) -> None:
     writer.writerows(zip(*columns, strict=True))
 
 
-def write_dataset(data: Any, path: Path) -> None:
+def write_dataset(data: Any, path: Path, *, overwrite: bool = True) -> None:
     """A file whose ending says how: ``.csv``, or ``.nc`` for netCDF with provenance in its attributes."""
-    if path.suffix == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as stream:
-            write_csv(data, stream)
-        return
+    write_whole(path, _csv_text(data) if path.suffix == ".csv" else _netcdf(data), overwrite=overwrite)
+
+
+def _csv_text(data: Any) -> str:
+    stream = io.StringIO(newline="")
+    write_csv(data, stream)
+    return stream.getvalue()
+
+
+def _netcdf(data: Any) -> bytes:
+    """The file in memory: the HDF5 library, left alone with a full disk, brings the whole process down."""
     # SciPy is always there; it writes the older netCDF 3, which has no compression
     has_hdf5 = find_spec("h5netcdf") is not None and find_spec("h5py") is not None
-    data.to_netcdf(path, engine="h5netcdf" if has_hdf5 else "scipy")
+    return bytes(data.to_netcdf(engine="h5netcdf" if has_hdf5 else "scipy"))

@@ -17,6 +17,9 @@ import sympy
 from sympy.printing.pycode import PythonCodePrinter
 
 from theorem_engine.backends.base import straight_line
+from theorem_engine.errors import FileError
+from theorem_engine.files import write_whole
+from theorem_engine.index import cache_folder
 from theorem_engine.methods.quadrature import gauss_legendre
 from theorem_engine.plan import Evaluate, Operate, make_plan
 
@@ -50,7 +53,8 @@ def compiled_kernel(law: Any, parameters: tuple[Any, ...]) -> Kernel | None:
         return None
     try:
         return Kernel(_module(_source(law, parameters)), len(law.state))
-    except Unsupported:
+    except (Unsupported, FileError):
+        # a cache on a full disk costs the speed, not the answer
         return None
 
 
@@ -207,10 +211,8 @@ def _module(source: str) -> Any:
     """Import the source from a file of the user's cache, where numba can keep its machine code beside it."""
     name = "kernel_" + hashlib.sha256(source.encode()).hexdigest()[:24]
     path = _cache_folder() / f"{name}.py"
-    if not path.is_file() or path.read_text() != source:
-        scratch = path.with_suffix(f".{os.getpid()}.tmp")
-        scratch.write_text(source)
-        scratch.replace(path)
+    if not path.is_file() or path.read_bytes() != source.encode():
+        write_whole(path, source)
     spec = importlib.util.spec_from_file_location(f"theorem_engine_{name}", path)
     if spec is None or spec.loader is None:
         raise Unsupported(str(path))
@@ -223,8 +225,7 @@ def _module(source: str) -> Any:
 
 @cache
 def _cache_folder() -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "theorem-engine" / "kernels"
+    folder = cache_folder() / "kernels"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +32,36 @@ class Query(TyperCommand):
             warnings.simplefilter("always", ValidityWarning)
             warnings.showwarning = _show_warning
             try:
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                # what the disk behind stdout does not take must be known before the command ends well
+                sys.stdout.flush()
+                return result
             except TheoremEngineError as error:
                 problem: Exception = error
             except BrokenPipeError:
                 raise
             except OSError as error:
                 problem = error
+                _give_up_stdout()
         if ctx.params.get("as_json"):
-            print(json.dumps({"error": type(problem).__name__, "message": str(problem)}))
+            _say(json.dumps({"error": type(problem).__name__, "message": str(problem)}))
         print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
         raise typer.Exit(2)
+
+
+def _give_up_stdout() -> None:
+    """Let go of what stdout does not take: Python would try once more at its end, and complain once more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(text: str) -> None:
+    """Print on stdout, if it takes anything."""
+    with suppress(OSError):
+        print(text, flush=True)
 
 
 class PointQuery(Query):

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from theorem_engine.methods.compiled import call_compiled
 
 Array = NDArray[np.float64]
 STEPS = 100
@@ -51,10 +53,10 @@ class Response:
 
 @cache
 def machine_code() -> Any:
-    """The module of compiled loops, or None where numba is not installed."""
+    """The module of compiled loops, or None where numba is not installed or finds no folder to work in."""
     try:
         from theorem_engine.methods import prox_kernel
-    except ImportError:
+    except (ImportError, RuntimeError):
         return None
     return prox_kernel
 
@@ -75,7 +77,7 @@ def linear_point(omega: Array, w: Array, y: Array, width_k: float, width_v: floa
     kappa = width_k * width_v
     product, size = dot(base, w), width_v * dot(base, base) + width_k * dot(w, w)
     kernel = machine_code()
-    find = linear_roots if kernel is None else kernel.linear_roots
+    find = linear_roots if kernel is None else partial(call_compiled, kernel.linear_roots)
     rho = np.asarray(find(product[:, 0], size[:, 0], np.ascontiguousarray(y[:, 0]), kappa, STEPS, LAST_STEP))[:, None]
     d = 1 - kappa * rho * rho
     a = (base + (width_k * rho) * w) / d

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from theorem_engine.methods.compiled import call_compiled
 from theorem_engine.methods.prox import Array, Proximal, Response, dot, machine_code
 
 #: A minimum lower than the one reached from omega by more than this is a jump.
@@ -69,9 +70,10 @@ def softmax(chi: Array) -> Array:
 def compiled_minimiser(omega: Array, w: Array, y: Array, width_k: float, width_v: float) -> tuple[Array, Array]:
     """Minimisers and marks of jumps by machine code."""
     chi, jumped = np.empty_like(omega), np.empty_like(y)
-    machine_code().minimise(
-        omega, w, y[:, 0], width_k, width_v, chi, jumped[:, 0], JUMP, VERTEX, STEPS, FINE, COARSE, NEAR, SKEW
-    )
+    call_compiled(
+        machine_code().minimise, omega, w, y[:, 0], width_k, width_v, chi, jumped[:, 0], JUMP, VERTEX, STEPS,
+        FINE, COARSE, NEAR, SKEW,
+    )  # fmt: skip
     return chi, jumped
 
 

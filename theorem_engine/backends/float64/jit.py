@@ -17,9 +17,9 @@ import sympy
 from sympy.printing.pycode import PythonCodePrinter
 
 from theorem_engine.backends.base import straight_line
-from theorem_engine.errors import FileError
 from theorem_engine.files import write_whole
 from theorem_engine.index import cache_folder
+from theorem_engine.methods.compiled import call_compiled
 from theorem_engine.methods.quadrature import gauss_legendre
 from theorem_engine.plan import Evaluate, Operate, make_plan
 
@@ -53,8 +53,8 @@ def compiled_kernel(law: Any, parameters: tuple[Any, ...]) -> Kernel | None:
         return None
     try:
         return Kernel(_module(_source(law, parameters)), len(law.state))
-    except (Unsupported, FileError):
-        # a cache on a full disk costs the speed, not the answer
+    except (Unsupported, OSError):
+        # a cache that cannot be written costs the speed, not the answer
         return None
 
 
@@ -75,7 +75,7 @@ class Kernel:
 
         def work(part: Any) -> None:
             a, b = part[0], part[-1] + 1
-            self.module.run(final[a:b], counts[a:b], parameters[a:b], spacing, log[a:b], entries[a:b])
+            call_compiled(self.module.run, final[a:b], counts[a:b], parameters[a:b], spacing, log[a:b], entries[a:b])
 
         if workers == 1:
             work(parts[0])
@@ -87,7 +87,7 @@ class Kernel:
     def one_step(self, state: Any, time: int, parameters: Any) -> Any:
         """The states after one step at a given clock."""
         moved = state.copy()
-        self.module.one_step(moved, float(time), parameters)
+        call_compiled(self.module.one_step, moved, float(time), parameters)
         return moved
 
 

@@ -87,7 +87,8 @@ FOREIGN = [
     b'{"key": "KEY", "result": {"verdict": "agrees"}}', b'{"key": "KEY", "result": {"verdict": ["agrees"], "rows": 5}}',
     b'{"key": "KEY", "result": RESULT, "sum": 5}', b"{" * 100_000, b"[" * 100_000, b'{"a":' * 100_000,
     b'{"key": "KEY", "result": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", b'{"key": "KEY", "result": 1e999}',
-    b"\xff\xfe\x00", b'{"key": "KEY", "result": ' + b"9" * 5000 + b"}", b'{"key": "KEY", "result": NaN}', b"\x00" * 1000,
+    b"\xff\xfe\x00", b'{"key": "KEY", "result": ' + b"9" * 5000 + b"}", b'{"key": "KEY", "result": NaN}',
+    b"\x00" * 1000,
 ]  # fmt: skip
 
 
@@ -184,7 +185,8 @@ def test_a_resumed_computation_sets_damage_aside_too(tmp_path, capsys):
 def test_a_second_campaign_in_the_same_folder_is_refused_while_the_first_runs(tmp_path):
     program = (
         "import sys, time\nfrom pathlib import Path\nfrom theorem_engine.locking import only_one\n"
-        f"with only_one(Path({str(tmp_path / 'lock')!r}), 'test'):\n    print('held', flush=True)\n    sys.stdin.read()\n"
+        f"with only_one(Path({str(tmp_path / 'lock')!r}), 'test'):\n"
+        "    print('held', flush=True)\n    sys.stdin.read()\n"
     )
     holder = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout.readline() == b"held\n"

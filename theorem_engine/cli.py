@@ -21,6 +21,7 @@ from theorem_engine.command import (
     letters_of,
     option_like,
     positive_number,
+    refuse_grids,
     whole_number,
 )
 from theorem_engine.errors import BadRequest
@@ -111,7 +112,9 @@ def predict(
     """Evaluate an entry at a point: lam=0.1, --lam 0.1 and --lam=0.1 all give a letter."""
     from theorem_engine.predicting import predict
 
-    prediction = predict(id, digits=whole_number("digits", digits), certified=certified, **letters_of(ctx))
+    letters = letters_of(ctx)
+    refuse_grids(letters)
+    prediction = predict(id, digits=whole_number("digits", digits), certified=certified, **letters)
     if as_json:
         _print_json(prediction.to_json())
     else:
@@ -161,7 +164,9 @@ def explain(
 
     if form not in ("text", "mermaid", "dot"):
         raise BadRequest(f"--format {form[:40]!r} is not text, mermaid or dot")
-    explanation = explain(id, digits=whole_number("digits", digits), **letters_of(ctx))
+    letters = letters_of(ctx)
+    refuse_grids(letters)
+    explanation = explain(id, digits=whole_number("digits", digits), **letters)
     if as_json:
         _print_json(explanation.to_json())
     else:

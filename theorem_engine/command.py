@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from typer.core import TyperCommand
 from theorem_engine.errors import BadRequest, TheoremEngineError, ValidityWarning
 from theorem_engine.files import refuse_existing
 
-_NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_LETTERS = "theorem_engine.letters"
+_NAMED = re.compile(r"([^\W\d]\w*)=(.*)", re.DOTALL)
+_GRID = re.compile(r"[^:]+:[^:]+:[0-9]+(?::log)?")
+_LETTERS, _LEFT_OVER = "theorem_engine.letters", "theorem_engine.left_over"
 #: Parameters of the Python functions themselves, which no letter can be named after.
 _TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor")
 
@@ -73,10 +75,14 @@ class PointQuery(Query):
         The parser would take ``-0.5`` for an option; here whatever follows ``--name`` is its value.
         """
         flags: dict[str, bool] = {}
+        room = 0.0
         parameter: Any
         for parameter in self.get_params(ctx):
             if parameter.param_type_name == "option":
                 flags.update(dict.fromkeys((*parameter.opts, *parameter.secondary_opts), parameter.is_flag))
+            else:
+                room += parameter.nargs if parameter.nargs > 0 else float("inf")
+        left_over: list[str] = []
         letters: list[tuple[str, str | None]] = []
         kept: list[str] = []
         tokens = iter(args)
@@ -95,15 +101,21 @@ class PointQuery(Query):
                     kept.append(f"--{token}")
                 else:
                     letters.append((match[1], match[2]))
+            elif room <= 0 or token.startswith("="):
+                left_over.append(token)
             else:
                 kept.append(token)
-        ctx.meta[_LETTERS] = letters
+                # an option in short form is no word
+                room -= not token.startswith("-")
+        ctx.meta[_LETTERS], ctx.meta[_LEFT_OVER] = letters, left_over
         return super().parse_args(ctx, kept)
 
 
 def letters_of(ctx: Any) -> dict[str, str]:
     """The letters given on the command line, each once and with a value."""
     result: dict[str, str] = {}
+    if words := ctx.meta[_LEFT_OVER]:
+        raise BadRequest(f"{' '.join(words)[:60]!r} is left over; a letter is written name=value, without spaces")
     for name, value in ctx.meta[_LETTERS]:
         if value is None:
             raise BadRequest(f"--{name} stands without a value; write --{name} VALUE or {name}=VALUE")
@@ -113,6 +125,13 @@ def letters_of(ctx: Any) -> dict[str, str]:
             raise BadRequest(f"{name} is given twice: {result[name][:40]!r} and {value[:40]!r}")
         result[name.replace("-", "_")] = value
     return result
+
+
+def refuse_grids(letters: Mapping[str, str]) -> None:
+    """An error for a range of values where one is asked for."""
+    for name, value in letters.items():
+        if _GRID.fullmatch(value):
+            raise BadRequest(f"{name}={value[:40]!r} is a grid, and this is about one point; `sweep` evaluates grids")
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +125,7 @@ def read_letter(entry: Entry, letter: Letter, raw: Any) -> Any:
 def _short(raw: Any) -> str:
     if isinstance(raw, int) and abs(raw) > 10**60:
         return "a huge number"
-    text = to_text(raw) if isinstance(raw, float) else repr(raw)
+    text = to_text(raw) if isinstance(raw, (float, Fraction)) else repr(raw)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -122,7 +122,8 @@ def check_digits(digits: Any) -> None:
     if digits is None:
         return
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
-        raise BadRequest(f"digits={str(digits)[:40]} is refused: digits is a whole number from 1 to {MAX_DIGITS}")
+        shown = "a huge number" if isinstance(digits, int) and abs(digits) > 10**40 else repr(digits)[:40]
+        raise BadRequest(f"digits={shown} is refused: digits is a whole number from 1 to {MAX_DIGITS}")
 
 
 def named_point(entry: Entry, point: Point) -> dict[str, Any]:

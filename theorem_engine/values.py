@@ -246,7 +246,8 @@ def _sign(number: Any) -> int:
 def to_text(value: Any) -> str:
     """How the value is shown and stored: text that reads back to the same number."""
     if isinstance(value, float):
-        return repr(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+        # repr of a NumPy float would name its type
+        return repr(float(value))
     if isinstance(value, Fraction):
         decimal = _terminating(value)
         return decimal if decimal is not None else str(value)

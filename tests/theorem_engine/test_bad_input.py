@@ -139,3 +139,18 @@ def test_random_text_and_numbers_meet_only_documented_errors(entry, data):
             return
     for value in leaves(dict(prediction.outputs)):
         assert not (isinstance(value, float) and math.isnan(value)), (point, prediction.outputs)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"t": float("nan"), "g": 1}, "t=nan is NaN"),
+        ({"t": 1, "g": float("-inf")}, "g=-inf is outside"),
+        ({"t": 1, "g": 1, "digits": "40"}, "digits='40' is refused"),
+        ({"t": 1, "g": 1, "digits": 10**5000}, "digits=a huge number is refused"),
+    ],
+    ids=["nan", "-inf", "text", "huge"],
+)
+def test_a_message_shows_what_was_given(query, message):
+    with pytest.raises(TheoremEngineError, match=message):
+        te.predict("gaussian.erf-mean", **query)

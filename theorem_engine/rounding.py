@@ -24,12 +24,7 @@ def float64_errors(entry: Entry, point: Point) -> dict[Any, float]:
     number = get_backend("rounded").number
     with np.errstate(all="ignore"):
         results = compiled(entry, point.options, "rounded")(*[number(v) for v in point.values])
-    # a branch chosen last comes wrapped in an array without dimensions
-    plain = [value.item() if isinstance(value, np.ndarray) and value.size == 1 else value for value in results]
-    return {
-        symbol: float(value.error) if hasattr(value, "error") else _rounding_of(value)
-        for symbol, value in zip(statement.targets(), plain, strict=True)
-    }
+    return {symbol: _error_of(value) for symbol, value in zip(statement.targets(), results, strict=True)}
 
 
 def _statistical_errors(entry: Entry, point: Point) -> dict[Any, float]:
@@ -58,6 +53,17 @@ def _statistical_errors(entry: Entry, point: Point) -> dict[Any, float]:
         symbol: 0.0 if np.all(column == column[0]) else float(np.std(column, ddof=1) / np.sqrt(COUNT))
         for symbol, column in zip(targets, columns, strict=True)
     }
+
+
+def _error_of(value: Any) -> Any:
+    """The bound that a number carries, an array of them for an array; unknown is infinite."""
+    import numpy as np
+
+    if not hasattr(value, "error"):
+        return _rounding_of(value)
+    error = np.where(np.isnan(value.error), np.inf, value.error)
+    error = np.broadcast_to(error, np.broadcast_shapes(np.shape(value.value), error.shape))
+    return error if error.ndim else float(error)
 
 
 def _rounding_of(constant: Any) -> float:

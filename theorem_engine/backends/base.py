@@ -13,6 +13,7 @@ import sympy
 
 from theorem_engine.errors import NotAvailable
 from theorem_engine.plan import Evaluate, Operate, Plan, Solve
+from theorem_engine.trace import inside_operator, is_heard
 
 Numeric = Callable[..., Any]
 
@@ -47,9 +48,8 @@ class Backend(ABC):
     def operate(self, step: Operate) -> Numeric:
         """Compile a bundle of operators: the module named by the operator does it."""
         first = step.operators[0]
-        module = "integral" if isinstance(first, sympy.Integral) else first.lowering
         try:
-            lowering = importlib.import_module(f"theorem_engine.backends.{self.name}.{module}")
+            lowering = importlib.import_module(f"theorem_engine.backends.{self.name}.{lowering_name(first)}")
         except ModuleNotFoundError as error:
             if not (error.name or "").startswith("theorem_engine.backends"):
                 raise
@@ -57,9 +57,10 @@ class Backend(ABC):
             raise NotAvailable(f"{type(first).__name__} is not evaluated {wanted}; double precision has it") from None
         depth = _depth.set(_depth.get() + 1)
         try:
-            return lowering.lower(step.operators, step.parameters, self)
+            lowered = lowering.lower(step.operators, step.parameters, self)
         finally:
             _depth.reset(depth)
+        return _heard_apart(lowered)
 
     def function(
         self, inputs: Sequence[Any], expressions: Sequence[Any], definitions: Mapping[Any, Any] | None = None
@@ -111,6 +112,23 @@ class Backend(ABC):
             return [memory[i] for i in targets]
 
         return run
+
+
+def lowering_name(operator: Any) -> str:
+    """The module that lowers an operator, the same in every backend."""
+    return "integral" if isinstance(operator, sympy.Integral) else str(operator.lowering)
+
+
+def _heard_apart(lowered: Numeric) -> Numeric:
+    """The same function, its notes told apart from those of the operators inside it when someone listens."""
+
+    def run(*values: Any) -> Any:
+        if not is_heard():
+            return lowered(*values)
+        with inside_operator():
+            return lowered(*values)
+
+    return run
 
 
 def _used_later(plan: Plan, number: int) -> set[Any]:

@@ -112,7 +112,7 @@ class Runner:
         try:
             final, log, entries = kernel.run(start, flat, given, spacing)
         except Exception as error:  # an accelerator must never be the reason why a query fails
-            note("recurrence", np.nan, f"compiled code not usable: {error}")
+            note("recurrence", None, f"compiled code not usable: {error}")
             return None
         for moment, time in ((start, 0), (final, int(flat.max()))):
             if not self._agrees(kernel, moment, time, columns):

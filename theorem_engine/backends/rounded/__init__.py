@@ -1,92 +1,30 @@
 """Double precision that carries a first-order bound of its own error.
 
-Runs the same generated code as the float64 backend on numbers with an error attached, so the error
-of a prediction follows the evaluation that was really made: rounding, cancellation, truncation of
-quadratures, residuals of solvers. An estimate, not a proof.
+Runs the same generated code as the float64 backend on numbers with an error attached, so the error of a prediction
+follows the evaluation that was really made: rounding, cancellation, truncation of quadratures, residuals of solvers.
+An estimate, not a proof; what is unknown is infinite.
+
+An operator with a module here knows how its error comes about: a root from the noise of its function and the slope,
+an integral from the noise of its integrand. The others are judged by their own report and by their sensitivity.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from theorem_engine.backends.base import Backend, Numeric, get_backend
+from theorem_engine.backends.base import Backend, Numeric, get_backend, lowering_name
+from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
+from theorem_engine.errors import NotConverged
 from theorem_engine.plan import Operate, Solve
-from theorem_engine.trace import listening
+from theorem_engine.trace import own_notes
+from theorem_engine.values import as_fraction
 
-UNIT = 2.0**-53
-#: Special functions are right to a few units in the last place.
-FUNCTION = 4 * UNIT
-
-
-class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
-    """A double and a bound of its absolute error."""
-
-    __slots__ = ("error", "value")
-
-    def __init__(self, value: Any, error: Any = 0.0) -> None:
-        self.value = value if isinstance(value, complex) else float(value)
-        self.error = float(error)
-
-    @property
-    def real(self) -> Rounded:
-        """The real part; its error is no larger."""
-        return Rounded(self.value.real, self.error)
-
-    def __float__(self) -> float:
-        return float(self.value.real)
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Value by the function itself, error by its measured sensitivity to each input."""
-        if method != "__call__" or kwargs or any(isinstance(x, np.ndarray) and x.ndim for x in inputs):
-            return NotImplemented
-        # a chosen branch comes wrapped in an array without dimensions
-        inputs = tuple(x.item() if isinstance(x, np.ndarray) else x for x in inputs)
-        plain = [x.value if isinstance(x, Rounded) else x for x in inputs]
-        result = ufunc(*plain)
-        if isinstance(result, (bool, np.bool_)):
-            return result
-        result = complex(result) if isinstance(result, complex) else float(result)
-        error = FUNCTION * abs(result) if ufunc not in _EXACT else _EXACT[ufunc] * abs(result)
-        for position, x in enumerate(inputs):
-            if isinstance(x, Rounded) and x.error:
-                error += x.error * _sensitivity(ufunc, plain, position, result, x.error)
-        return Rounded(result, error)
-
-
-_EXACT: dict[Any, float] = {
-    np.add: UNIT,
-    np.subtract: UNIT,
-    np.multiply: UNIT,
-    np.divide: UNIT,
-    np.sqrt: UNIT,
-    np.negative: 0.0,
-    np.positive: 0.0,
-    np.absolute: 0.0,
-}
-
-
-def _sensitivity(function: Any, plain: list[Any], position: int, result: Any, error: float) -> float:
-    """|df/dx| by formula where it is linear, else by a difference wide enough to stand above rounding."""
-    if function in (np.add, np.subtract, np.negative, np.positive, np.absolute):
-        return 1.0
-    if function is np.multiply:
-        return float(abs(plain[1 - position]))
-    step = max(error, 1e-7 * abs(plain[position]), 1e-290)
-    slopes = []
-    for sign in (1, -1):
-        moved = list(plain)
-        moved[position] = plain[position] + sign * step
-        with np.errstate(all="ignore"):
-            change = float(abs(function(*moved) - result))
-        if np.isfinite(change):
-            slopes.append(change / step)
-    return max(slopes, default=float("inf"))
+#: Roundings inside an operator, as an error of each of its parameters: a few operations follow on each.
+INSIDE = 4 * UNIT
 
 
 class RoundedFloat64(Backend):
@@ -101,30 +39,17 @@ class RoundedFloat64(Backend):
         return get_backend("float64").elementary(inputs, equations, outputs)
 
     def operate(self, step: Operate) -> Numeric:
-        """The float64 operator, its own error estimate, and its sensitivity to each parameter."""
+        """The operator's own module here, or the float64 operator judged from outside."""
         plain = get_backend("float64").operate(step)
-
-        def evaluate(*values: Any) -> list[Any]:
-            centre = [_value(v) for v in values]
-            with listening() as notes:
-                found = list(plain(*centre))
-            # logs of trajectories are arrays; they pass as they are, the numbers beside them get errors
-            scalars = [i for i, r in enumerate(found) if not np.ndim(r)]
-            results = {i: float(found[i]) for i in scalars}
-            own = _own_errors(notes, len(found))
-            errors = {i: 2 * UNIT * abs(results[i]) + own[i] for i in scalars}
-            for position, value in enumerate(values):
-                if not isinstance(value, Rounded) or not value.error:
-                    continue
-                step_size = max(value.error, 1e-7 * abs(value.value), 1e-290)
-                moved = list(centre)
-                moved[position] = value.value + step_size
-                shifted = plain(*moved)
-                for i in scalars:
-                    errors[i] += abs(float(shifted[i]) - results[i]) / step_size * value.error
-            return [Rounded(results[i], errors[i]) if i in results else r for i, r in enumerate(found)]
-
-        return evaluate
+        name = f"theorem_engine.backends.rounded.{lowering_name(step.operators[0])}"
+        try:
+            lowering = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return judged(plain, step.parameters)
+        knowing: Numeric = lowering.lower(step.operators, step.parameters, self, plain)
+        return knowing
 
     def group(self, solve: Solve) -> Numeric:
         """The float64 solution; its error is the inverse Jacobian applied to the error of the residual."""
@@ -134,26 +59,96 @@ class RoundedFloat64(Backend):
         size, offset = len(solve.unknowns), len(solve.unknowns) * len(solve.starts)
 
         def evaluate(*values: Any) -> list[Any]:
-            x = [float(v) for v in plain(*[_value(v) for v in values])]
-            flat = [v if isinstance(v, Rounded) else Rounded(v) for v in residual(*x, *values[offset:])]
+            x = [float(v) for v in plain(*[value_of(v) for v in values])]
+            flat = residual(*[Rounded(v) for v in x], *values[offset:])
             if solve.method == "newton":
-                matrix = np.eye(size) - np.array([v.value for v in flat[size:]]).reshape(size, size)
+                matrix = np.eye(size) - np.array([value_of(v) for v in flat[size:]], dtype=float).reshape(size, size)
             else:
-                matrix = np.eye(size) - _differences(bare, x, [_value(v) for v in values[offset:]])
-            gap = np.array([f.error + abs(f.value - v) for f, v in zip(flat[:size], x, strict=True)])
-            errors = np.abs(np.linalg.inv(matrix)) @ gap
-            return [Rounded(v, e) for v, e in zip(x, errors, strict=True)]
+                matrix = np.eye(size) - _differences(bare, x, [value_of(v) for v in values[offset:]])
+            gap = np.array([error_of(f) + abs(value_of(f) - v) for f, v in zip(flat[:size], x, strict=True)])
+            return [Rounded(v, e) for v, e in zip(x, solved_errors(matrix, gap), strict=True)]
 
         return evaluate
 
     def number(self, value: Any) -> Any:
-        """The nearest double, half a unit in its last place off unless it is a whole number."""
+        """The nearest double, and how far it is from the value."""
         number = get_backend("float64").number(value)
         if isinstance(number, complex):
             return Rounded(number, UNIT * abs(number))
         if not isinstance(number, float):
             return number
-        return Rounded(number, 0.0 if number.is_integer() or np.isinf(number) else UNIT * abs(number))
+        exact = as_fraction(value)
+        if exact is None or not np.isfinite(number):
+            return Rounded(number, 0.0 if exact is None and np.isinf(number) else 2 * UNIT * abs(number))
+        gap = abs(exact - as_fraction_of_double(number))
+        return Rounded(number, float(gap) * (1 + 4 * UNIT) if gap else 0.0)
+
+
+def as_fraction_of_double(number: float) -> Any:
+    """The rational that a double is."""
+    from fractions import Fraction
+
+    return Fraction(*number.as_integer_ratio())
+
+
+def judged(plain: Numeric, parameters: Sequence[Any]) -> Numeric:
+    """A float64 operator with errors: its own report, and its sensitivity to each parameter.
+
+    A parameter is moved by its own error, or by as much as the roundings of the arithmetic inside amount to.
+    """
+    is_whole = [bool(getattr(p, "is_integer", False)) for p in parameters]
+
+    def evaluate(*values: Any) -> list[Any]:
+        centre = [value_of(v) for v in values]
+        with own_notes() as notes:
+            found = list(plain(*centre))
+        own = reported(notes, len(found))
+        errors = [2 * UNIT * np.abs(r) + e for r, e in zip(found, own, strict=True)]
+        for position, value in enumerate(values):
+            if not isinstance(value, Rounded) or (is_whole[position] and not np.any(value.error)):
+                continue
+            if not np.all(np.isfinite(value.value)):
+                continue
+            error = np.maximum(value.error, 0.0 if is_whole[position] else INSIDE * np.abs(value.value))
+            step = np.maximum(np.maximum(error, 1e-7 * np.abs(value.value)), 1e-290)
+            changes = _changes(plain, centre, position, step, found)
+            for i, change in enumerate(changes):
+                errors[i] = errors[i] + np.where(error > 0, change / step * error, 0.0)[()]
+        return [
+            Rounded(r, np.where(np.isnan(e), np.inf, e)[()]) for r, e in zip(found, errors, strict=True)
+        ]
+
+    return evaluate
+
+
+def _changes(plain: Numeric, centre: list[Any], position: int, step: Any, found: list[Any]) -> list[Any]:
+    """How far the results move with one parameter; the other direction where there is nothing on one side."""
+    changes: list[Any] = [np.inf] * len(found)
+    for sign in (1, -1):
+        moved = list(centre)
+        moved[position] = centre[position] + sign * step
+        try:
+            shifted = plain(*moved)
+        except (ArithmeticError, ValueError):
+            continue
+        gaps = [np.abs(np.asarray(b) - a) for a, b in zip(found, shifted, strict=True)]
+        # an infinity that stays one has not moved
+        gaps = [np.where(np.asarray(a) == np.asarray(b), 0.0, g) for a, b, g in zip(found, shifted, gaps, strict=True)]
+        changes = [np.where(np.isfinite(c), c, g) for c, g in zip(changes, gaps, strict=True)]
+        if all(np.all(np.isfinite(c)) for c in changes):
+            break
+    return [np.where(np.isfinite(c), c, np.inf) for c in changes]
+
+
+def solved_errors(matrix: Any, gap: Any) -> Any:
+    """Errors of the solution of a linear system whose right-hand side is off by so much; a singular one tells nothing."""
+    try:
+        inverse = np.abs(np.linalg.inv(matrix))
+    except np.linalg.LinAlgError:
+        return np.full(len(gap), np.inf)
+    with np.errstate(all="ignore"):
+        errors = inverse @ gap
+    return np.where(np.isnan(errors), np.inf, errors)
 
 
 def _differences(function: Numeric, x: list[float], parameters: list[Any]) -> Any:
@@ -166,19 +161,21 @@ def _differences(function: Numeric, x: list[float], parameters: list[Any]) -> An
     return np.array(columns).T
 
 
-def _value(value: Any) -> Any:
-    return value.value if isinstance(value, Rounded) else value
+def reported(notes: Sequence[Any], count: int) -> list[Any]:
+    """Errors that an operator reported of its results, one for each or one for all; infinite if it said nothing.
 
-
-def _own_errors(notes: list[Any], count: int) -> list[float]:
-    """Error estimates the operator reported: one for each result, or one for all."""
-    total = [0.0] * count
-    for note in notes[-1:]:
-        reported = note.error if isinstance(note.error, list) else [note.error] * count
+    Several reports add up; NaN stands for unknown, None for a remark that is not about errors.
+    """
+    total: list[Any] = [0.0] * count
+    spoken = [note.error for note in notes if note.error is not None]
+    for error in spoken:
+        each = error if isinstance(error, list) else [error] * count
         for i in range(count):
-            own = float(np.max(reported[min(i, len(reported) - 1)]))
-            total[i] += 0.0 if np.isnan(own) else own
-    return total
+            own = np.asarray(each[min(i, len(each) - 1)], dtype=float)
+            total[i] = total[i] + np.where(np.isnan(own), np.inf, own)
+    return total if spoken else [np.inf] * count
 
+
+__all__ = ["BACKEND", "NotConverged", "Rounded", "RoundedFloat64", "judged", "reported", "solved_errors"]
 
 BACKEND = RoundedFloat64()

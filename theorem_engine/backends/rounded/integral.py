@@ -1,0 +1,44 @@
+"""The error of an integral: truncation of the rule, and the noise of the integrand at its nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.rounded import reported
+from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, value_of
+from theorem_engine.methods.quadrature import gauss_legendre
+from theorem_engine.trace import own_notes
+
+#: Panels on which the noise is summed: it is as smooth as the integrand, and needs no more than its size.
+PANELS = 8
+
+
+def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
+    """The float64 integrals; errors of parameters enter through the integrand."""
+    variable, low, high = integrals[0].limits[0]
+    ends = backend.function(parameters, [low, high])
+    body = backend.function([variable, *parameters], [i.function for i in integrals])
+    base, weights = gauss_legendre(32)
+    nodes = ((np.arange(PANELS)[:, None] + base) / PANELS).ravel()
+    shares = np.tile(weights, PANELS) / PANELS
+
+    def evaluate(*values: Any) -> list[Any]:
+        with own_notes() as notes:
+            found = plain(*[value_of(v) for v in values])
+        begin, end = (spread(e) for e in ends(*values))
+        width = end - begin
+        places = begin + width * Rounded(nodes, UNIT * nodes)
+        results = []
+        for value, part, own in zip(
+            found, body(places, *(spread(v) for v in values)), reported(notes, len(found)), strict=True
+        ):
+            whole = width * part
+            noise = np.broadcast_to(error_of(whole), np.broadcast_shapes(np.shape(value_of(whole)), nodes.shape))
+            error = noise @ shares
+            results.append(Rounded(value, np.where(np.isnan(error), np.inf, error + own)[()]))
+        return results
+
+    return evaluate

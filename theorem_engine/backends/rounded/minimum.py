@@ -1,0 +1,85 @@
+"""The error of a minimum: the noise of its function; that of a minimiser: where the sign of the slope is not certain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theorem_engine.backends.base import Backend, Numeric, get_backend
+from theorem_engine.backends.rounded import solved_errors
+from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
+from theorem_engine.backends.rounded.root import certain_bracket
+
+#: A minimiser so near an end of its range is the end.
+AT_END = 1e-9
+
+
+def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
+    """Value and minimisers as float64 finds them, judged by body and slopes evaluated there with their noise."""
+    (minimum,) = minima
+    letters = minimum.letters
+    body = backend.function([*letters, *parameters], [minimum.body])
+    if not minimum.slopes:
+        # a search by values alone does not know how far it is from the bottom
+        return lambda *values: [Rounded(r, np.inf) for r in plain(*[value_of(v) for v in values])]
+    derivatives = [minimum.body.diff(x) for x in letters]
+    slopes = backend.function([*letters, *parameters], derivatives)
+    bare = get_backend("float64").function([*letters, *parameters], derivatives)
+    # a local minimum is followed from a start and has no ends
+    has_ends = minimum.lowering == "minimum"
+    ends = backend.function(parameters, [end for pair in minimum.ranges for end in pair] if has_ends else [])
+
+    def evaluate(*values: Any) -> list[Any]:
+        centre = [value_of(v) for v in values]
+        best, *where = (float(r) for r in plain(*centre))
+        if not np.all(np.isfinite(where)):
+            return [Rounded(r, np.inf) for r in (best, *where)]
+        here = [Rounded(x) for x in where]
+        edges = ends(*values) if has_ends else []
+        found = slopes(*here, *values)
+        uncertain = np.array([abs(value_of(s)) + error_of(s) for s in found], dtype=float)
+        at_end = [_end_error(x, edges[2 * i : 2 * i + 2]) for i, x in enumerate(where)]
+        free = [i for i, e in enumerate(at_end) if e is None]
+        errors = [0.0 if e is None else e for e in at_end]
+        if len(where) == 1 and free:
+
+            def noisy(u: float) -> tuple[float, float]:
+                slope = slopes(Rounded(u), *values)[0]
+                return float(value_of(slope)), float(error_of(slope))
+
+            errors[0] = certain_bracket(noisy, where[0])
+        elif free:
+            curvature = _curvature(bare, where, centre)[np.ix_(free, free)]
+            for i, e in zip(free, 2 * solved_errors(curvature, uncertain[free]), strict=True):
+                errors[i] = e
+        noise = error_of(body(*here, *values)[0])
+        # how much lower the bottom can lie than the place that was found
+        below = sum(u * e for u, e in zip(uncertain, errors, strict=True) if e > 0)
+        if not np.isfinite(below):
+            below = np.inf
+        return [Rounded(best, noise + below), *(Rounded(x, e) for x, e in zip(where, errors, strict=True))]
+
+    return evaluate
+
+
+def _end_error(x: float, ends: Any) -> float | None:
+    """The error of a minimiser at an end of its range, which is that of the end; None inside the range."""
+    for end in ends:
+        place = float(value_of(end))
+        if np.isfinite(place) and abs(x - place) <= AT_END * abs(place):
+            return float(error_of(end)) + abs(x - place) + UNIT * abs(x)
+    return None
+
+
+def _curvature(slopes: Numeric, where: list[float], parameters: list[Any]) -> Any:
+    """Second derivatives by central differences of the slopes."""
+    columns = []
+    for k, x in enumerate(where):
+        step = 1e-5 * max(abs(x), 1e-3)
+        up, down = (
+            np.array([float(s) for s in slopes(*where[:k], x + sign * step, *where[k + 1 :], *parameters)])
+            for sign in (1, -1)
+        )
+        columns.append((up - down) / (2 * step))
+    return np.array(columns)

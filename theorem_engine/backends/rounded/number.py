@@ -1,0 +1,183 @@
+"""Doubles, or arrays of them, that carry a bound of their own absolute error.
+
+Every NumPy or SciPy function of them gives its own value, and for the error: the rounding of that function, and
+the errors of its arguments through its slope, or through its values at both ends where an error is wide.
+What cannot be told is infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+UNIT = 2.0**-53
+#: Special functions are right to a few units in the last place.
+FUNCTION = 4 * UNIT
+#: Below the smallest normal double results are rounded to multiples of the smallest one.
+NORMAL, SMALLEST = 2.0**-1022, 2.0**-1074
+#: An argument's error is followed by the slope while it is below this part of the argument.
+NARROW = 1e-6
+
+
+class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
+    """A number or an array, and a bound of the absolute error of each."""
+
+    __slots__ = ("error", "value")
+
+    def __init__(self, value: Any, error: Any = 0.0) -> None:
+        self.value = value if np.ndim(value) or isinstance(value, complex) else np.float64(value)
+        self.error = error if np.ndim(error) else float(error)
+
+    @property
+    def real(self) -> Rounded:
+        """The real part; its error is no larger."""
+        return Rounded(np.real(self.value), self.error)
+
+    @property
+    def imag(self) -> Rounded:
+        """The imaginary part; its error is no larger."""
+        return Rounded(np.imag(self.value), self.error)
+
+    def __float__(self) -> float:
+        return float(np.real(self.value))
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Value by the function itself; error by its rounding and by what its arguments bring."""
+        if method != "__call__" or kwargs:
+            return NotImplemented
+        plain = [value_of(x) for x in inputs]
+        with np.errstate(all="ignore"):
+            result = ufunc(*plain)
+            if getattr(result, "dtype", None) == bool or isinstance(result, bool):
+                return result
+            error = _own(ufunc, plain, result) + _carried(ufunc, plain, [error_of(x) for x in inputs], result)
+        return Rounded(result, _settled(error, result, plain))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """A choice between two; no other function of arrays is known."""
+        if function is not np.where or kwargs or len(args) != 3:
+            return NotImplemented
+        condition, yes, no = args
+        return Rounded(
+            np.where(condition, value_of(yes), value_of(no))[()],
+            np.where(condition, error_of(yes), error_of(no))[()],
+        )
+
+
+def value_of(x: Any) -> Any:
+    """The number itself."""
+    return x.value if isinstance(x, Rounded) else x
+
+
+def error_of(x: Any) -> Any:
+    """The bound of its error; nothing for a plain number."""
+    return x.error if isinstance(x, Rounded) else 0.0
+
+
+def spread(x: Any) -> Any:
+    """With one trailing axis more, for the nodes of a rule, if it is an array."""
+    if isinstance(x, Rounded):
+        if not np.ndim(x.value) and not np.ndim(x.error):
+            return x
+        value, error = np.broadcast_arrays(x.value, x.error)
+        return Rounded(value[..., None], error[..., None])
+    return np.asarray(x)[..., None] if np.ndim(x) else x
+
+
+def _settled(error: Any, result: Any, plain: list[Any]) -> Any:
+    """Unknown errors are infinite; an infinity is exact where an argument was infinite, and an overflow elsewhere."""
+    if np.all(np.isfinite(error)) and np.all(np.isfinite(result)):
+        return error
+    error = np.where(np.isnan(error), np.inf, error)
+    was_infinite = np.zeros((), dtype=bool)
+    for x in plain:
+        was_infinite = was_infinite | np.isinf(x)
+    error = np.where(np.isinf(result), np.where(was_infinite, 0.0, np.inf), error)
+    return np.where(np.isnan(result), np.inf, error)[()]
+
+
+def _own(ufunc: Any, plain: list[Any], result: Any) -> Any:
+    """Rounding of the function itself."""
+    if ufunc in _EXACT:
+        return 0.0
+    size = np.abs(result)
+    if ufunc in (np.add, np.subtract):
+        # what an addition rounds away is a double itself
+        a, b = plain[0], plain[1] if ufunc is np.add else np.negative(plain[1])
+        part = result - a
+        return np.abs((a - (result - part)) + (b - part))
+    if ufunc in _WITHIN_HALF:
+        own = UNIT * size
+        if ufunc is np.multiply and _are_whole(plain) and np.all(size < 2.0**53):
+            return 0.0
+    elif ufunc in _SQUARING:
+        own = (FUNCTION + _SQUARING[ufunc] * UNIT * np.abs(plain[0]) ** 2) * size
+    else:
+        own = FUNCTION * size
+    if np.all(size >= NORMAL):
+        return own
+    is_zero = np.zeros((), dtype=bool)
+    for x in plain:
+        is_zero = is_zero | (x == 0)
+    return own + np.where((size < NORMAL) & ~is_zero, SMALLEST, 0.0)[()]
+
+
+def _are_whole(plain: list[Any]) -> bool:
+    return all(not np.iscomplexobj(x) and np.all(np.equal(np.floor(x), x)) for x in plain)
+
+
+def _carried(ufunc: Any, plain: list[Any], errors: list[Any], result: Any) -> Any:
+    """What the errors of the arguments make of the result."""
+    if not any(np.any(e) for e in errors):
+        return 0.0
+    if ufunc in _ADDITIVE:
+        return sum(errors)
+    if ufunc is np.multiply:
+        (a, b), (ea, eb) = map(np.abs, plain), errors
+        return _times(a, eb) + _times(b, ea) + ea * eb
+    if ufunc is np.divide:
+        b, (ea, eb) = np.abs(plain[1]), errors
+        return np.where(eb < b, (ea + _times(np.abs(result), eb)) / np.where(eb < b, b - eb, 1.0), np.inf)[()]
+    if ufunc is np.exp and not np.iscomplexobj(result):
+        return _times(np.abs(result), np.expm1(errors[0]))
+    total: Any = 0.0
+    for position, error in enumerate(errors):
+        if np.any(error):
+            total = total + _through(ufunc, plain, position, result, error)
+    return total
+
+
+def _times(size: Any, error: Any) -> Any:
+    """A product in which no error is nothing, however large its partner."""
+    return np.where(np.equal(error, 0), 0.0, size * error)[()]
+
+
+def _through(function: Callable[..., Any], plain: list[Any], position: int, result: Any, error: Any) -> Any:
+    """|df/dx| times an error of x by differences: over the error if that is wide, else over a step above rounding."""
+    step = np.maximum(np.maximum(error, NARROW * np.abs(plain[position])), 1e-290)
+    # a slope is not told from differences that are rounding themselves
+    changes = []
+    for sign in (1, -1):
+        moved = list(plain)
+        moved[position] = plain[position] + sign * step
+        changes.append(np.abs(function(*moved) - result))
+    both = np.array(np.broadcast_arrays(*changes))
+    # outside the domain on one side there is nothing to compare with; on both sides nothing is known
+    worst = np.max(np.where(np.isnan(both), -1.0, both), axis=0)
+    worst = np.where(worst < 0, np.inf, worst)
+    return _times(worst, np.minimum(error / step, 1.0))
+
+
+_EXACT = {
+    np.negative, np.positive, np.absolute, np.conjugate, np.maximum, np.minimum, np.sign, np.floor, np.ceil,
+}  # fmt: skip
+_WITHIN_HALF = {np.multiply, np.divide, np.sqrt, np.square}
+_ADDITIVE = {np.add, np.subtract, np.negative, np.positive, np.absolute, np.conjugate}
+#: Functions that take the exponential of a rounded square: how much of it, in units.
+_SQUARING: dict[Any, float] = {special.erfc: 1.0, special.ndtr: 0.5}

@@ -116,25 +116,48 @@ def _power_of_ten(like: Any, exponent: int) -> Any:
     return mp.mpf(10) ** exponent if hasattr(like, "_mpf_") or exponent < -300 else 10.0**exponent
 
 
-def known_error(prediction: Prediction) -> Any:
-    """The error of a prediction, or None where it could not be worked out; showing a value never fails."""
+def known_errors(prediction: Prediction) -> Mapping[str, Any]:
+    """The errors of a prediction by output; none where they could not be worked out: showing a value never fails."""
     try:
-        return prediction.error
+        return prediction.errors or {}
     except TheoremEngineError:
-        return None
+        return {}
 
 
 def value_text(value: Any, error: Any, digits: int | None) -> str:
-    """A value with the digits its error leaves standing (all of ``digits`` if that was asked for)."""
+    """A value with the digits its error leaves standing (all of ``digits`` if that was asked for).
+
+    The error has the shape of the value, or is one number for all of it; None where it is not known.
+    """
     if digits is not None:
         return number_text(value, digits)
-    if isinstance(value, float) and error is not None and math.isfinite(value) and error < math.inf:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {value_text(v, _part(error, key), None)}" for key, v in value.items()) + "}"
+    if hasattr(value, "tolist") and getattr(value, "ndim", None):
+        value, error = value.tolist(), error.tolist() if hasattr(error, "tolist") else error
+    if isinstance(value, (list, tuple)):
+        places = range(len(value)) if len(value) <= _LONGEST else (0, 1, 2, len(value) - 1)
+        parts = [value_text(value[i], _part(error, i), None) for i in places]
+        if len(parts) < len(value):
+            parts[3:3] = [f"... {len(value) - len(parts)} more ..."]
+        return "[" + ", ".join(parts) + "]"
+    if isinstance(value, complex) and error is not None:
+        imaginary = value_text(value.imag, error, None)
+        return f"{value_text(value.real, error, None)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
+    if isinstance(value, float) and error is not None and math.isfinite(value):
         if error == 0:
             return number_text(value, None)
         if value == 0:
             return "0"
-        return number_text(value, max(1, min(17, _exponent(value) - _exponent(error) + 1)))
+        # of a value without a certain digit the first one is shown, with its error beside it
+        covered = _exponent(value) - _exponent(error) + 1 if error < math.inf else 1
+        return number_text(value, max(1, min(17, covered)))
     return number_text(value, PROMISED if error is None or error > 0 else None)
+
+
+def _part(error: Any, key: Any) -> Any:
+    """The error of one part of a value."""
+    return error[key] if isinstance(error, (Mapping, list, tuple)) else error
 
 
 def prediction_text(prediction: Prediction) -> str:
@@ -148,13 +171,20 @@ def prediction_text(prediction: Prediction) -> str:
 
 def _prediction_rows(prediction: Prediction) -> Iterator[tuple[str, str, str]]:
     """Name, value and remark of each output, the main one first."""
-    main, error = prediction.entry.main_output, known_error(prediction)
-    kind = prediction.error_kind if error is not None else "error unknown"
-    sign = f" +- {error_text(error)}" if error is not None else ""
-    yield main, value_text(prediction.value, error, prediction.digits), f"{sign}  ({kind}, {prediction.method})"
+    main, errors, digits = prediction.entry.main_output, known_errors(prediction), prediction.digits
+    sign = _sign(prediction.value, errors.get(main))
+    kind = prediction.error_kind if main in errors else "error unknown"
+    yield main, value_text(prediction.value, errors.get(main), digits), f"{sign}  ({kind}, {prediction.method})"
     for name, value in prediction.outputs.items():
         if name != main:
-            yield name, value_text(value, None, prediction.digits), ""
+            # digits that were asked for are all right: their number says what the error would
+            yield name, value_text(value, errors.get(name), digits), "" if digits else _sign(value, errors.get(name))
+
+
+def _sign(value: Any, error: Any) -> str:
+    """The error of a number beside it; of lists and tables the digits shown have to tell."""
+    is_one = isinstance(value, (float, complex)) or hasattr(value, "_mpf_") or hasattr(value, "_mpc_")
+    return f" +- {error_text(error)}" if is_one and error is not None else ""
 
 
 def prediction_html(prediction: Prediction) -> str:

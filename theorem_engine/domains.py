@@ -58,6 +58,16 @@ class Interval(Domain):
     def _right_open(self) -> bool:
         return self.high == math.inf if self.right_open is None else self.right_open
 
+    @property
+    def is_open_below(self) -> bool:
+        """Whether the lower end is left out."""
+        return self.left_open or self.low == -math.inf
+
+    @property
+    def is_open_above(self) -> bool:
+        """Whether the upper end is left out."""
+        return self._right_open()
+
     def read(self, given: Any) -> Exact:
         """A real number of the interval."""
         value = read_number(given)

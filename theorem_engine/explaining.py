@@ -312,9 +312,11 @@ def _numbers(error: Any) -> Iterator[Any]:
 
 
 def _method_line(row: Mapping[str, Any]) -> str:
-    shown = dict.fromkeys(error_text(error) for error in row["errors"]) or ["unknown"]
+    shown = dict.fromkeys(error_text(error) for error in row["errors"])
     runs = "once" if row["runs"] == 1 else f"{row['runs']} times"
-    return f"{row['method']}: {runs}, error {' to '.join(shown)}{', ' + row['detail'] if row['detail'] else ''}"
+    # a method that says nothing of its error is judged with the whole prediction
+    error = f", error {' to '.join(shown)}" if shown else ""
+    return f"{row['method']}: {runs}{error}{', ' + row['detail'] if row['detail'] else ''}"
 
 
 def _cut(text: str) -> str:

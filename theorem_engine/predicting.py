@@ -7,17 +7,18 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from theorem_engine.backends import get_backend
 from theorem_engine.catalogue import find_entry
 from theorem_engine.declaration import Entry
-from theorem_engine.errors import BadRequest, NotAvailable, NotConverged, ValidityWarning
+from theorem_engine.errors import BadRequest, NotAvailable, NotConverged, TheoremEngineError, ValidityWarning
+from theorem_engine.guard import at, guarded
 from theorem_engine.letters import ABSENT
 from theorem_engine.plan import Plan, make_plan
 from theorem_engine.point import Point, read_point
-from theorem_engine.statement import Statement, assemble
+from theorem_engine.statement import Statement, assemble, shape_errors
 from theorem_engine.values import to_text
 
 MAX_DIGITS = 1000
@@ -29,8 +30,9 @@ GUARD = 12
 class Prediction:
     """A number by name: the main output, all outputs, and how far they can be trusted.
 
-    ``error`` is the absolute error of ``value``. In double precision it is worked out when first
-    asked for, by following rounding and truncation through the same evaluation.
+    ``error`` is the absolute error of ``value``, ``errors`` those of all outputs by name, in the shape of each: None
+    for words and truth values, infinite where it could not be worked out. In double precision they are worked out
+    when first asked for, by following rounding and truncation through the same evaluation.
     """
 
     value: Any
@@ -41,12 +43,19 @@ class Prediction:
     entry: Entry
     point: Mapping[str, Any]
     seconds: float
-    _error: Any = field(repr=False, compare=False)
+    #: Errors by output, or a function that finds them.
+    _errors: Any = field(repr=False, compare=False)
+
+    @cached_property
+    def errors(self) -> Mapping[str, Any]:
+        """Absolute errors of all outputs, each in the shape of its output."""
+        found: Mapping[str, Any] = self._errors() if callable(self._errors) else self._errors
+        return found
 
     @property
     def error(self) -> Any:
-        """Absolute error of the value."""
-        return self._error() if callable(self._error) else self._error
+        """Absolute error of the value; of its worst part if it has several."""
+        return worst(self.errors[self.entry.main_output])
 
     def __float__(self) -> float:
         return float(self.value)
@@ -73,11 +82,23 @@ class Prediction:
             "value": jsonable(self.value, self.digits),
             "outputs": jsonable(dict(self.outputs), self.digits),
             "error": jsonable(self.error, None),
+            "errors": jsonable(dict(self.errors), None),
             "error_kind": self.error_kind,
             "digits": self.digits,
             "method": self.method,
             "seconds": self.seconds,
         }
+
+
+def worst(errors: Any) -> Any:
+    """The largest of the errors of an output's parts; zero if it has none."""
+    if hasattr(errors, "max"):
+        return float(errors.max(initial=0.0))
+    if isinstance(errors, Mapping):
+        errors = list(errors.values())
+    if isinstance(errors, (list, tuple)):
+        return max((worst(part) for part in errors), default=0.0)
+    return 0.0 if errors is None else errors
 
 
 def predict(id: str, *, digits: int | None = None, certified: bool = False, **parameters: Any) -> Prediction:
@@ -93,19 +114,21 @@ def predict(id: str, *, digits: int | None = None, certified: bool = False, **pa
         raise NotAvailable(f"{entry.id}: certified evaluation is not available in this version; use digits=")
     check_digits(digits)
     begin = time.perf_counter()
-    point = read_point(entry, parameters)
+    with guarded(entry, parameters, "reading the point"):
+        point = read_point(entry, parameters)
     from theorem_engine.citing import remember
 
     remember(entry)
-    if digits is None:
-        outputs, error, method = _in_float64(entry, point)
-    else:
-        outputs, error, method = _in_digits(entry, point, digits)
-    kind = "estimated" if digits is not None else _kind_of_error(entry, outputs)
+    named = named_point(entry, point)
+    with guarded(entry, named, "the evaluation"):
+        if digits is None:
+            outputs, errors, method = _in_float64(entry, point)
+        else:
+            outputs, errors, method = _in_digits(entry, point, digits)
+        kind = "estimated" if digits is not None else _kind_of_error(entry, outputs)
     return Prediction(
-        outputs[entry.main_output], outputs, kind, digits, method, entry, named_point(entry, point),
-        time.perf_counter() - begin, error,
-    )  # fmt: skip
+        outputs[entry.main_output], outputs, kind, digits, method, entry, named, time.perf_counter() - begin, errors
+    )
 
 
 def _kind_of_error(entry: Entry, outputs: Mapping[str, Any]) -> str:
@@ -157,51 +180,62 @@ def evaluate_float64(entry: Entry, options: tuple[tuple[str, Any], ...], values:
 
     statement, _ = plan_of(entry, options)
     run = compiled(entry, options, "float64")
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), guarded(entry, None, "the evaluation in double precision"):
         try:
-            try:
-                results = run(*values)
-            except (ZeroDivisionError, OverflowError):
-                # plain floats raise where arrays give infinities, which may well be what a limit needs
-                results = run(*[np.float64(v) if isinstance(v, float) else v for v in values])
-        except NotConverged as error:
-            raise NotConverged(f"{entry.id}: {error}") from None
+            results = run(*values)
+        except (ZeroDivisionError, OverflowError):
+            # plain floats raise where arrays give infinities, which may well be what a limit needs
+            results = run(*[np.float64(v) if isinstance(v, float) else v for v in values])
     return dict(zip(statement.targets(), results, strict=True))
 
 
 def _in_float64(entry: Entry, point: Point) -> tuple[dict[str, Any], Any, str]:
+    from theorem_engine.ranges import within_ranges
+    from theorem_engine.rounding import errors_of_outputs, float64_errors
+
     number = get_backend("float64").number
     statement, _ = plan_of(entry, point.options)
-    values = evaluate_float64(entry, point.options, [number(v) for v in point.values])
-    plain = {symbol: as_plain(entry, symbol, value) for symbol, value in values.items()}
+    try:
+        values = evaluate_float64(entry, point.options, [number(v) for v in point.values])
+    except NotConverged as error:
+        raise NotConverged(f"{error}{at(named_point(entry, point))}") from error.__cause__
+    try:
+        plain = {symbol: as_plain(entry, symbol, value) for symbol, value in values.items()}
+        plain = dict(within_ranges(entry, statement, plain, lambda: float64_errors(entry, point)))
+    except NotConverged as error:
+        raise NotConverged(f"{error}{at(named_point(entry, point))}{_advice(entry, point)}") from error.__cause__
     outputs = {name: assemble(shape, plain) for name, shape in statement.outputs.items()}
+    return outputs, lambda: errors_of_outputs(entry, point, plain), "float64"
 
-    def error() -> float:
-        from theorem_engine.rounding import float64_error
 
-        return float64_error(entry, point)
-
-    return outputs, error, "float64"
+def _advice(entry: Entry, point: Point) -> str:
+    """A clause that sends a user to more digits, where more digits have been found to help."""
+    if entry.costly:
+        return ""
+    try:
+        with guarded(entry, None, "the evaluation with more digits"):
+            _in_digits(entry, point, 15)
+    except TheoremEngineError:
+        return ""
+    return "; digits=30 has a value here"
 
 
 def as_plain(entry: Entry, symbol: Any, value: Any) -> Any:
     """A Python number, truth value or array; a NaN never leaves the engine."""
     if getattr(value, "ndim", 0):
         if not (value == value).all():
-            raise NotConverged(f"{entry.id}: {symbol.name} has entries without a finite value at this point")
+            raise NotConverged(f"{entry.id}: {symbol.name} has entries without a finite value")
         return value
     item = value.item() if hasattr(value, "item") else value
-    if isinstance(item, (bool, complex)):
+    if isinstance(item, (bool, complex)) and item == item:
         return item
     try:
         item = float(item)
-    except OverflowError:
-        # a whole number beyond double precision
+    except (OverflowError, TypeError):
+        # a whole number beyond double precision, or a complex number without a value
         item = math.nan
     if math.isnan(item):
-        raise NotConverged(
-            f"{entry.id}: {symbol.name} has no finite value in double precision at this point; try digits=30"
-        )
+        raise NotConverged(f"{entry.id}: {symbol.name} has no finite value in double precision")
     return item
 
 
@@ -210,29 +244,27 @@ def _in_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any],
     from mpmath import mp
 
     from theorem_engine.backends.multiprecision import BACKEND
+    from theorem_engine.ranges import within_ranges
 
     statement, _ = plan_of(entry, point.options)
     run = compiled(entry, point.options, "multiprecision")
-    main = statement.outputs[entry.main_output]
     targets = statement.targets()
     precision = digits + GUARD
     previous: list[Any] | None = None
-    try:
-        while precision <= 8 * (digits + 60):
-            with mp.workdps(precision):
-                results = run(*[BACKEND.number(v) for v in point.values])
-                if previous is not None:
-                    gaps = [_gap(a, b, digits) for a, b in zip(previous, results, strict=True)]
-                    if all(gap is not None for gap in gaps):
-                        values = dict(zip(targets, results, strict=True))
-                        with mp.workdps(digits):
-                            rounded = {s: _rounded(v) for s, v in values.items()}
-                        outputs = {name: assemble(shape, rounded) for name, shape in statement.outputs.items()}
-                        error = dict(zip(targets, gaps, strict=True)).get(main, mp.zero)
-                        return outputs, error, f"mpmath, {precision} digits carried"
-            previous, precision = results, precision + max(10, precision // 3)
-    except NotConverged as error:
-        raise NotConverged(f"{entry.id}: {error}") from None
+    while precision <= 8 * (digits + 60):
+        with mp.workdps(precision):
+            results = run(*[BACKEND.number(v) for v in point.values])
+            if previous is not None:
+                gaps = [_gap(a, b, digits) for a, b in zip(previous, results, strict=True)]
+                if all(gap is not None for gap in gaps):
+                    errors = dict(zip(targets, gaps, strict=True))
+                    values = within_ranges(entry, statement, dict(zip(targets, results, strict=True)), lambda: errors)  # noqa: B023 - called before the next turn of the loop
+                    with mp.workdps(digits):
+                        rounded = {s: _rounded(v) for s, v in values.items()}
+                    outputs = {name: assemble(shape, rounded) for name, shape in statement.outputs.items()}
+                    shaped = {name: shape_errors(shape, rounded, errors) for name, shape in statement.outputs.items()}
+                    return outputs, shaped, f"mpmath, {precision} digits carried"
+        previous, precision = results, precision + max(10, precision // 3)
     raise NotConverged(f"{entry.id}: evaluations up to {precision} digits do not agree on {digits} of them")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from theorem_engine.backends import get_backend
@@ -73,14 +74,18 @@ def _rounding_of(constant: Any) -> float:
     return 0.0 if is_exact else number * 2.0**-50
 
 
-def float64_error(entry: Entry, point: Point) -> float:
-    """Error bound of the main output; of its worst part if it has several."""
-    import sympy
-
+def errors_of_outputs(entry: Entry, point: Point, values: Mapping[Any, Any]) -> dict[str, Any]:
+    """Error bounds of all outputs, each in the shape of its output; infinite where they could not be worked out."""
+    from theorem_engine.errors import TheoremEngineError
+    from theorem_engine.guard import guarded
     from theorem_engine.predicting import plan_of
-    from theorem_engine.statement import leaves
+    from theorem_engine.statement import shape_errors
 
     statement, _ = plan_of(entry, point.options)
-    errors = float64_errors(entry, point)
-    parts = [s for s in leaves(statement.outputs[entry.main_output]) if isinstance(s, sympy.Symbol)]
-    return max((errors[s] for s in parts), default=0.0)
+    try:
+        with guarded(entry, None, "the estimate of the error"):
+            errors = float64_errors(entry, point)
+    except TheoremEngineError:
+        # the value stands; how far it can be trusted is not known
+        errors = dict.fromkeys(statement.targets(), float("inf"))
+    return {name: shape_errors(shape, values, errors) for name, shape in statement.outputs.items()}

@@ -145,6 +145,22 @@ def assemble(shape: Any, values: Mapping[Any, Any]) -> Any:
     return shape
 
 
+def shape_errors(shape: Any, values: Mapping[Any, Any], errors: Mapping[Any, Any]) -> Any:
+    """Errors in an output's shape: None for words and truth values, which have none."""
+    if isinstance(shape, sympy.Symbol):
+        value = values.get(shape)
+        return (
+            None
+            if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+            else errors[shape]
+        )
+    if isinstance(shape, Mapping):
+        return {key: shape_errors(part, values, errors) for key, part in shape.items()}
+    if isinstance(shape, (list, tuple)):
+        return [shape_errors(part, values, errors) for part in shape]
+    return None
+
+
 def make_statement(owner: str, given: tuple[Letter, ...], returned: Mapping[Any, Any]) -> Statement:
     """Turn what an author's function returned into equations, shapes and partial derivatives."""
     equations: dict[Any, Any] = {}
@@ -278,4 +294,6 @@ def strip(equation: Any) -> Any:
     return equation.equation if isinstance(equation, Unknown) else equation
 
 
-__all__ = ["Label", "Operator", "Partial", "Statement", "Total", "Unknown", "assemble", "make_statement", "strip"]
+__all__ = [
+    "Label", "Operator", "Partial", "Statement", "Total", "Unknown", "assemble", "make_statement", "shape_errors", "strip",
+]  # fmt: skip

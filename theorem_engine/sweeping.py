@@ -20,6 +20,8 @@ from theorem_engine.letters import Letter
 from theorem_engine.plan import Operate, Plan
 from theorem_engine.point import Point, check_names, read_letter, read_point
 from theorem_engine.predicting import check_digits, evaluate_float64, plan_of, predict
+from theorem_engine.ranges import within_ranges
+from theorem_engine.rounding import float64_errors
 from theorem_engine.statement import assemble
 from theorem_engine.values import NotANumber, as_float, as_fraction, read_number, to_text
 
@@ -241,17 +243,22 @@ class _Rows:
         for index, point in members:
             try:
                 results = evaluate_float64(self.entry, options, [number(v) for v in point.values])
-                self._keep(index, point, statement, {s: _item(r) for s, r in results.items()})
             except NotConverged as error:
                 if not self.mask:
                     raise NotConverged(f"{error} at {_describe(self.entry, point)}") from None
                 self.status[index] = str(error)
+                continue
+            self._keep(index, point, statement, {s: _item(r) for s, r in results.items()})
 
     def _keep(self, index: int, point: Point, statement: Any, cell: Mapping[Any, Any]) -> None:
-        if any(isinstance(v, float) and math.isnan(v) for v in cell.values()):
-            message = f"{self.entry.id}: no finite value in double precision at {_describe(self.entry, point)}"
+        try:
+            if any(isinstance(v, float) and math.isnan(v) for v in cell.values()):
+                raise NotConverged(f"{self.entry.id}: no finite value in double precision")
+            cell = within_ranges(self.entry, statement, cell, lambda: float64_errors(self.entry, point))
+        except NotConverged as error:
+            message = f"{error} at {_describe(self.entry, point)}"
             if not self.mask:
-                raise NotConverged(f"{message}; try digits=30")
+                raise NotConverged(message) from None
             self.status[index] = message
             return
         self.outputs[index] = {name: assemble(shape, cell) for name, shape in statement.outputs.items()}

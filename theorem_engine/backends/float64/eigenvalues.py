@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.errors import NotConverged
 from theorem_engine.trace import note
+
+EPS = float(np.finfo(float).eps)
 
 
 def lower(spectra: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
-    """LAPACK on all points at once; nearly equal real parts are ordered by the imaginary one."""
+    """LAPACK on all points at once, by falling real and then imaginary part: its conjugate pairs are exact ones."""
     (spectrum,) = spectra
     order = spectrum.order
     entries = backend.function(parameters, list(spectrum.entries))
@@ -19,11 +22,14 @@ def lower(spectra: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backen
     def evaluate(*values: Any) -> list[Any]:
         flat = np.stack(np.broadcast_arrays(*[np.asarray(e, dtype=float) for e in entries(*values)]), axis=-1)
         matrix = flat.reshape(*flat.shape[:-1], order, order)
+        if not np.all(np.isfinite(matrix)):
+            raise NotConverged("eigenvalues: the matrix has entries without a finite value")
         found = np.linalg.eigvals(matrix)
-        found = np.take_along_axis(found, np.argsort(-found.real - 1e-14j * found.imag, axis=-1), axis=-1)
-        # LAPACK's backward error is a few units of the norm
-        scale = 8 * np.finfo(float).eps * np.linalg.norm(matrix, axis=(-2, -1))
-        note("eigenvalues", [scale] * (2 * order))
+        found = np.take_along_axis(found, np.argsort(-found.real - 1j * found.imag, axis=-1), axis=-1)
+        # the backward error of LAPACK is a few units of the norm; how much an eigenvalue feels it is not known here
+        note(
+            "eigenvalues", None, f"backward error {8 * EPS * float(np.max(np.linalg.norm(matrix, axis=(-2, -1)))):.1e}"
+        )
         return [*(found.real[..., i] for i in range(order)), *(found.imag[..., i] for i in range(order))]
 
     return evaluate

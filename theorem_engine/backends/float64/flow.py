@@ -28,16 +28,22 @@ def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) 
     return lambda *values: each_point(lambda *v: [column[-1] for column in way(v, 1)[1:]], values)
 
 
-def follow(law: Any, parameters: tuple[Any, ...], backend: Backend) -> Callable[[Sequence[float], int], list[Any]]:
-    """A function (parameters, pieces) -> columns of time and state at equal times, from start to end."""
+def follow(law: Any, parameters: tuple[Any, ...], backend: Backend) -> Callable[..., list[Any]]:
+    """A function (parameters, pieces) -> columns of time and state at equal times, from start to end.
+
+    It may be given another start and another relative tolerance, to tell how much they matter.
+    """
     clock = [law.clock] if law.clock is not None else []
     rates = backend.function([*law.state, *clock, *parameters], list(law.bodies))
     first = backend.function(parameters, [*law.start, law.duration])
 
-    def way(values: Sequence[float], pieces: int) -> list[Any]:
+    def way(
+        values: Sequence[float], pieces: int, start: Sequence[float] | None = None, tolerance: float = RELATIVE
+    ) -> list[Any]:
         from scipy.integrate import solve_ivp
 
-        *start, duration = (float(v) for v in first(*values))
+        *stated, duration = (float(v) for v in first(*values))
+        start = stated if start is None else start
         times = np.linspace(0.0, duration, pieces + 1)
         if duration == 0:
             return [times, *(np.full(pieces + 1, s) for s in start)]
@@ -55,12 +61,18 @@ def follow(law: Any, parameters: tuple[Any, ...], backend: Backend) -> Callable[
             spent = 0
             try:
                 done = solve_ivp(
-                    slope, (0.0, duration), start, method=method, rtol=RELATIVE, atol=ABSOLUTE, t_eval=times
+                    slope,
+                    (0.0, duration),
+                    start,
+                    method=method,
+                    rtol=tolerance,
+                    atol=ABSOLUTE * tolerance / RELATIVE,
+                    t_eval=times,
                 )
             except (_Spent, ValueError, OverflowError):
                 continue
             if done.success and done.y.shape[1] == times.size and np.all(np.isfinite(done.y)):
-                note("flow", RELATIVE, f"{method}, {done.nfev} evaluations")
+                note("flow", tolerance, f"{method}, {done.nfev} evaluations")
                 return [times, *done.y]
         raise NotConverged(f"the flow could not be followed to time {duration:g} within {BUDGET} evaluations")
 

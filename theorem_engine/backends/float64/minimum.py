@@ -39,7 +39,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         if not minimum.slopes:
             with following():
                 where = follow_down(height, edges, minimum.scan or 9)
-            note("minimum", np.nan, "by values alone")
+            note("minimum", None, "by values alone")
             return [height(*where), *where]
         if len(letters) == 1:
             count = minimum.scan or SCAN
@@ -51,7 +51,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             where = _several(height, slope, edges, minimum.scan or 17)
         best = height(*where)
         steepest = max(abs(s) for s in slope(*where))
-        note("minimum", 4e-16 * abs(best), f"slope {steepest:.1e} at the minimiser")
+        note("minimum", None, f"slope {steepest:.1e} at the minimiser")
         return [best, *where]
 
     return lambda *values: each_point(one, values)

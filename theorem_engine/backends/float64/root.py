@@ -19,7 +19,8 @@ def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     def one(*values: float) -> list[float]:
         low, high = (float(e) for e in ends(*values))
         x = find_root(lambda u: float(body(u, *values)[0]), low, high, last=root.takes_last)
-        note("root", 4e-16 * abs(x), f"{root.letter.name} in [{low:.3g}, {high:.3g}]")
+        # how far the noise of the function moves it is known where noise is: with the error of the prediction
+        note("root", None, f"{root.letter.name} in [{low:.3g}, {high:.3g}]")
         return [x]
 
     return lambda *values: each_point(one, values)

@@ -11,14 +11,13 @@ an integral from the noise of its integrand. The others are judged by their own 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend, lowering_name
 from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
-from theorem_engine.errors import NotConverged
 from theorem_engine.plan import Operate, Solve
 from theorem_engine.trace import own_notes
 from theorem_engine.values import as_fraction
@@ -91,10 +90,11 @@ def as_fraction_of_double(number: float) -> Any:
     return Fraction(*number.as_integer_ratio())
 
 
-def judged(plain: Numeric, parameters: Sequence[Any]) -> Numeric:
+def judged(plain: Numeric, parameters: Sequence[Any], inside: Callable[..., list[Any]] | None = None) -> Numeric:
     """A float64 operator with errors: its own report, and its sensitivity to each parameter.
 
-    A parameter is moved by its own error, or by as much as the roundings of the arithmetic inside amount to.
+    A parameter is moved by its own error, or by as much as the roundings of the arithmetic inside amount to, which
+    ``inside`` says for each where a few of them are not all.
     """
     is_whole = [bool(getattr(p, "is_integer", False)) for p in parameters]
 
@@ -104,21 +104,25 @@ def judged(plain: Numeric, parameters: Sequence[Any]) -> Numeric:
             found = list(plain(*centre))
         own = reported(notes, len(found))
         errors = [2 * UNIT * np.abs(r) + e for r, e in zip(found, own, strict=True)]
+        least = inside(*centre) if inside else [INSIDE * np.abs(c) if is_numeric(c) else 0.0 for c in centre]
         for position, value in enumerate(values):
             if not isinstance(value, Rounded) or (is_whole[position] and not np.any(value.error)):
                 continue
             if not np.all(np.isfinite(value.value)):
                 continue
-            error = np.maximum(value.error, 0.0 if is_whole[position] else INSIDE * np.abs(value.value))
+            error = np.maximum(value.error, 0.0 if is_whole[position] else least[position])
             step = np.maximum(np.maximum(error, 1e-7 * np.abs(value.value)), 1e-290)
             changes = _changes(plain, centre, position, step, found)
             for i, change in enumerate(changes):
                 errors[i] = errors[i] + np.where(error > 0, change / step * error, 0.0)[()]
-        return [
-            Rounded(r, np.where(np.isnan(e), np.inf, e)[()]) for r, e in zip(found, errors, strict=True)
-        ]
+        return [Rounded(r, np.where(np.isnan(e), np.inf, e)[()]) for r, e in zip(found, errors, strict=True)]
 
     return evaluate
+
+
+def is_numeric(value: Any) -> bool:
+    """Whether a parameter is a number or an array of them."""
+    return isinstance(value, (int, float, complex, np.ndarray, np.number))
 
 
 def _changes(plain: Numeric, centre: list[Any], position: int, step: Any, found: list[Any]) -> list[Any]:
@@ -176,6 +180,6 @@ def reported(notes: Sequence[Any], count: int) -> list[Any]:
     return total if spoken else [np.inf] * count
 
 
-__all__ = ["BACKEND", "NotConverged", "Rounded", "RoundedFloat64", "judged", "reported", "solved_errors"]
+__all__ = ["BACKEND", "Rounded", "RoundedFloat64", "judged", "reported", "solved_errors"]
 
 BACKEND = RoundedFloat64()

@@ -54,7 +54,7 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
         plain = [value_of(x) for x in inputs]
         with np.errstate(all="ignore"):
             result = ufunc(*plain)
-            if getattr(result, "dtype", None) == bool or isinstance(result, bool):
+            if np.asarray(result).dtype.kind == "b":
                 return result
             error = _own(ufunc, plain, result) + _carried(ufunc, plain, [error_of(x) for x in inputs], result)
         return Rounded(result, _settled(error, result, plain))

@@ -1,0 +1,68 @@
+"""Errors of flows: what the tolerance leaves, and the noise of the rates as amplified on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theorem_engine.backends.base import Backend, Numeric, get_backend
+from theorem_engine.backends.float64.flow import RELATIVE, follow
+from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
+
+#: The flow is followed again with a tolerance so many times as wide; the error falls with it, but not as evenly.
+WIDER, TRUSTED = 100.0, 20.0
+SHIFT = 1e-6
+
+
+def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
+    """The float64 state at the end of the time."""
+    (law,) = laws
+    way = FlowErrors(law, parameters, backend)
+
+    def evaluate(*values: Any) -> list[Any]:
+        found = [float(r) for r in plain(*[value_of(v) for v in values])]
+        return [Rounded(r, e) for r, e in zip(found, way.errors(values, 1)[:, -1], strict=True)]
+
+    return evaluate
+
+
+class FlowErrors:
+    """One law followed with a wider tolerance, and from starts that were moved."""
+
+    def __init__(self, law: Any, parameters: tuple[Any, ...], backend: Backend) -> None:
+        float64 = get_backend("float64")
+        self.way = follow(law, parameters, float64)
+        self.size = len(law.state)
+        clock = [law.clock] if law.clock is not None else []
+        self.noisy = backend.function([*law.state, *clock, *parameters], list(law.bodies))
+        self.first = backend.function(parameters, [*law.start, law.duration])
+        self.has_clock = bool(clock)
+
+    def errors(self, values: tuple[Any, ...], pieces: int) -> Any:
+        """Errors of each letter at equal times, from start to end, as rows."""
+        *start, _ = self.first(*values)
+        plain = [value_of(v) for v in values]
+        times, *tight = self.way(plain, pieces)
+        states = np.array(tight)
+        _, *loose = self.way(plain, pieces, tolerance=WIDER * RELATIVE)
+        begin = states[:, 0]
+        given = np.array([float(error_of(s)) for s in start])
+        matrices = np.zeros((self.size, self.size, len(times)))
+        for k in range(self.size):
+            shift = SHIFT * max(abs(begin[k]), 1e-3)
+            moved = begin.copy()
+            moved[k] += shift
+            _, *found = self.way(plain, pieces, start=moved)
+            matrices[:, k] = np.abs(np.array(found) - states) / shift
+        noise = np.max([self._noise(states[:, i], times[i], values) for i in (0, len(times) // 2, -1)], axis=0)
+        worst = np.maximum(np.max(matrices, axis=2), np.eye(self.size))
+        total = np.abs(np.array(loose) - states) / TRUSTED + 4 * UNIT * np.abs(states)
+        total += np.einsum("ijt,j->it", matrices, given) + np.outer(worst @ noise, times)
+        # at every step the state itself is rounded
+        total += np.outer(worst @ (UNIT * np.max(np.abs(states), axis=1)), np.ones(len(times)))
+        return np.where(np.isnan(total), np.inf, total)
+
+    def _noise(self, state: Any, time: float, values: tuple[Any, ...]) -> Any:
+        found = self.noisy(*[Rounded(x) for x in state], *([float(time)] if self.has_clock else []), *values)
+        return np.array([float(error_of(f)) for f in found])

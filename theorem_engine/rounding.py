@@ -62,7 +62,8 @@ def _error_of(value: Any) -> Any:
 
     if not hasattr(value, "error"):
         return _rounding_of(value)
-    error = np.where(np.isnan(value.error), np.inf, value.error)
+    # sums of errors are rounded themselves
+    error = np.where(np.isnan(value.error), np.inf, 1.01 * np.asarray(value.error))
     error = np.broadcast_to(error, np.broadcast_shapes(np.shape(value.value), error.shape))
     return error if error.ndim else float(error)
 

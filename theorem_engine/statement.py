@@ -295,5 +295,6 @@ def strip(equation: Any) -> Any:
 
 
 __all__ = [
-    "Label", "Operator", "Partial", "Statement", "Total", "Unknown", "assemble", "make_statement", "shape_errors", "strip",
+    "Label", "Operator", "Partial", "Statement", "Total", "Unknown", "assemble", "make_statement",
+    "shape_errors", "strip",
 ]  # fmt: skip

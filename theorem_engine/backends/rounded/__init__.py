@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend, lowering_name
-from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
 from theorem_engine.plan import Operate, Solve
 from theorem_engine.trace import own_notes
 from theorem_engine.values import as_fraction
@@ -67,7 +67,7 @@ class RoundedFloat64(Backend):
             gap = np.array([error_of(f) + abs(value_of(f) - v) for f, v in zip(flat[:size], x, strict=True)])
             return [Rounded(v, e) for v, e in zip(x, solved_errors(matrix, gap), strict=True)]
 
-        return evaluate
+        return lambda *values: each_place(evaluate, values)
 
     def number(self, value: Any) -> Any:
         """The nearest double, and how far it is from the value."""
@@ -80,7 +80,7 @@ class RoundedFloat64(Backend):
         if exact is None or not np.isfinite(number):
             return Rounded(number, 0.0 if exact is None and np.isinf(number) else 2 * UNIT * abs(number))
         gap = abs(exact - as_fraction_of_double(number))
-        return Rounded(number, float(gap) * (1 + 4 * UNIT) if gap else 0.0)
+        return Rounded(number, 1.001 * float(gap) if gap else 0.0)
 
 
 def as_fraction_of_double(number: float) -> Any:
@@ -145,7 +145,7 @@ def _changes(plain: Numeric, centre: list[Any], position: int, step: Any, found:
 
 
 def solved_errors(matrix: Any, gap: Any) -> Any:
-    """Errors of the solution of a linear system whose right-hand side is off by so much; a singular one tells nothing."""
+    """Errors of the solution of a linear system whose right-hand side is off by so much; infinite if it is singular."""
     try:
         inverse = np.abs(np.linalg.inv(matrix))
     except np.linalg.LinAlgError:

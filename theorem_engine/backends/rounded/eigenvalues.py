@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.rounded.number import Rounded, error_of, value_of
+from theorem_engine.backends.rounded.number import Rounded, each_place, error_of, value_of
 
 #: LAPACK's backward error, in units of the norm.
 BACKWARD = 4 * float(np.finfo(float).eps)
@@ -29,7 +29,7 @@ def lower(spectra: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backen
         errors = _bounds(matrix, noise, places)
         return [Rounded(float(r), e) for r, e in zip(found, [*errors, *_swaps(places, errors)], strict=True)]
 
-    return evaluate
+    return lambda *values: each_place(evaluate, values)
 
 
 def _bounds(matrix: Any, noise: Any, places: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.flow import RELATIVE, follow
-from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
 
 #: The flow is followed again with a tolerance so many times as wide; the error falls with it, but not as evenly.
 WIDER, TRUSTED = 100.0, 20.0
@@ -24,7 +24,7 @@ def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, 
         found = [float(r) for r in plain(*[value_of(v) for v in values])]
         return [Rounded(r, e) for r, e in zip(found, way.errors(values, 1)[:, -1], strict=True)]
 
-    return evaluate
+    return lambda *values: each_place(evaluate, values)
 
 
 class FlowErrors:

@@ -1,4 +1,4 @@
-"""The error of a minimum: the noise of its function; that of a minimiser: where the sign of the slope is not certain."""
+"""The error of a minimum: the noise of its function; of a minimiser: where the sign of the slope is not certain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.rounded import solved_errors
-from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
 from theorem_engine.backends.rounded.root import certain_bracket
 
 #: A minimiser so near an end of its range is the end.
@@ -60,7 +60,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             below = np.inf
         return [Rounded(best, noise + below), *(Rounded(x, e) for x, e in zip(where, errors, strict=True))]
 
-    return evaluate
+    return lambda *values: each_place(evaluate, values)
 
 
 def _end_error(x: float, ends: Any) -> float | None:

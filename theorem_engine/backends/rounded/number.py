@@ -90,6 +90,31 @@ def spread(x: Any) -> Any:
     return np.asarray(x)[..., None] if np.ndim(x) else x
 
 
+def each_place(method: Callable[..., list[Any]], values: tuple[Any, ...]) -> list[Any]:
+    """A method of single numbers at each place of broadcast arrays; what is no number passes as it is."""
+    shape = np.broadcast_shapes(*[np.shape(value_of(v)) for v in values]) if values else ()
+    if shape == ():
+        return method(*values)
+    rows = []
+    for place in np.ndindex(shape):
+        here = [
+            Rounded(np.broadcast_to(v.value, shape)[place], np.broadcast_to(v.error, shape)[place])
+            if isinstance(v, Rounded)
+            else np.broadcast_to(v, shape)[place]
+            if np.ndim(v)
+            else v
+            for v in values
+        ]
+        rows.append(method(*here))
+    return [
+        Rounded(
+            np.array([float(value_of(r)) for r in column]).reshape(shape),
+            np.array([float(error_of(r)) for r in column]).reshape(shape),
+        )
+        for column in zip(*rows, strict=True)
+    ]
+
+
 def _settled(error: Any, result: Any, plain: list[Any]) -> Any:
     """Unknown errors are infinite; an infinity is exact where an argument was infinite, and an overflow elsewhere."""
     if np.all(np.isfinite(error)) and np.all(np.isfinite(result)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.recurrence import Runner
-from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
 
 #: Places along the way at which the noise of a step and what becomes of it are measured.
 PLACES = 32
@@ -28,7 +28,7 @@ def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, 
         found = [float(r) for r in plain(*[value_of(v) for v in values])]
         return [Rounded(r, e) for r, e in zip(found, way.errors(values, 0)[-1], strict=True)]
 
-    return evaluate
+    return lambda *values: each_place(evaluate, values)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
 from theorem_engine.methods.search import scan_points
 
 
@@ -29,7 +29,7 @@ def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend,
             return [Rounded(x, 0.0 if _has_one_sign(noisy, low, high) else np.inf)]
         return [Rounded(x, certain_bracket(noisy, x))]
 
-    return evaluate
+    return lambda *values: each_place(evaluate, values)
 
 
 def certain_bracket(noisy: Any, x: float) -> float:

@@ -14,8 +14,9 @@ from theorem_engine.operators.spectral_law import MarchenkoPastur
 
 @dataclass(frozen=True)
 class Rational:
-    """A body as polynomial plus numerator over powers of the bundle's denominators."""
+    """A body as polynomial plus numerator over powers of the bundle's denominators; ``whole`` as its author wrote it."""
 
+    whole: Any
     polynomial: tuple[Any, ...]
     numerator: Any
     powers: tuple[int, ...]
@@ -49,18 +50,22 @@ class Bundle:
                 value = value / base**power
         return value
 
-    def proper_part(self, body: int) -> Any:
-        """A body without its polynomial."""
-        parts = self.bodies[body]
-        return parts.numerator / sympy.Mul(
-            *(base**power for base, power in zip(self.denominators, parts.powers, strict=True))
-        )
+    def polynomial_terms(self, member: int) -> tuple[Any, ...]:
+        """Terms whose sum is the mean of a member's polynomial, by moments.
 
-    def polynomial_mean(self, member: int) -> Any:
-        """The mean of a member's polynomial, by moments."""
+        Moments are positive, so that the terms of one polynomial cancel where its values on the spectrum are small:
+        with numbers for coefficients they are collected before anything is rounded.
+        """
         body, form = self.members[member]
-        law = MarchenkoPastur(self.ratio, self.spike, form)
-        return sympy.Add(*(q * law.moment(j) for j, q in enumerate(self.bodies[body].polynomial) if q != 0))
+        polynomial = self.bodies[body].polynomial
+        if not all(q.is_number for q in polynomial):
+            law = MarchenkoPastur(self.ratio, self.spike, form)
+            return tuple(q * law.moment(j) for j, q in enumerate(polynomial) if q != 0)
+        ratio, spike = sympy.Dummy("ratio", positive=True), sympy.Dummy("spike", nonnegative=True)
+        law = MarchenkoPastur(ratio, spike, form)
+        collected = sympy.expand(sympy.Add(*(q * law.moment(j) for j, q in enumerate(polynomial))))
+        values = {ratio: self.ratio, spike: self.spike}
+        return tuple(term.xreplace(values) for term in sympy.Add.make_args(collected) if term != 0)
 
 
 @cache
@@ -117,4 +122,4 @@ def _rational(body: Any, variable: Any, denominators: Sequence[Any]) -> Rational
         whole, top = sympy.div(top.set_domain("EX"), bottom.set_domain("EX"))
         quotient = tuple(sympy.simplify(c) for c in reversed(whole.all_coeffs()))
         top = sympy.Poly(sympy.simplify(top.as_expr()), variable)
-    return Rational(quotient, sympy.factor(top.as_expr()), powers)
+    return Rational(body, quotient, sympy.factor(top.as_expr()), powers)

@@ -27,6 +27,8 @@ DOUBT = 4e-12
 CLOSE = 1e-5
 #: Quadrature needs about 1/distance nodes, the distance of the roots from the bulk in the angle's plane.
 NEAR = 0.03
+#: Roundings of a term of a polynomial's mean, in the unit of those of a residue.
+POLYNOMIAL = 4.0
 #: Points integrated at once: memory stays small.
 BLOCK = 64
 
@@ -44,9 +46,14 @@ class _Lowered:
         self.members = bundle.members
         self.forms = tuple(dict.fromkeys(form for _, form in bundle.members))
         self.law = backend.function(parameters, [bundle.ratio, bundle.spike])
-        means_of_polynomials = [bundle.polynomial_mean(i) for i in range(len(means))]
-        self.constant = (
-            backend.function(parameters, means_of_polynomials) if any(m != 0 for m in means_of_polynomials) else None
+        terms = [bundle.polynomial_terms(i) for i in range(len(means))]
+        #: Means of the bodies' polynomials, and of the absolute values of their terms, which tell how much they cancel.
+        self.fixed = (
+            backend.function(
+                parameters, [*(sympy.Add(*t) for t in terms), *(sympy.Add(*map(sympy.Abs, t)) for t in terms)]
+            )
+            if any(terms)
+            else None
         )
         self.quadrature = Quadrature(bundle, self.forms, parameters, backend)
         self.poles = [_Pole(bundle, k, self.forms, parameters, backend) for k in range(len(bundle.denominators))]
@@ -61,15 +68,12 @@ class _Lowered:
             with np.errstate(all="ignore"):
                 table, gaps = self._array(flat)
             results, errors = [r.reshape(shape) for r in table], [e.reshape(shape) for e in gaps]
-        if self.constant is not None:
-            fixed = self.constant(*values)
-            results = [r + f for r, f in zip(results, fixed, strict=True)]
         note("spectral mean", errors, self.detail)
         return results
 
     def _scalar(self, values: tuple[float, ...]) -> tuple[list[Any], list[float]]:
         ratio, spike = map(float, self.law(*values))
-        totals, sizes = [0.0] * len(self.members), [0.0] * len(self.members)
+        totals, sizes = self._start(values)
         trusted, roots = True, []
         try:
             for pole in self.poles:
@@ -89,7 +93,7 @@ class _Lowered:
         if trusted and all(e <= DOUBT * abs(t) for e, t in zip(errors, totals, strict=True)):
             self.detail = "residues"
             return totals, errors
-        distance = min((_distance(z, ratio) for z in roots), default=0.0)
+        distance = min((_distance(z, ratio) for z in roots), default=np.inf if not self.poles else 0.0)
         if trusted and distance < NEAR:
             self.detail = "residues"
             return totals, errors
@@ -102,10 +106,20 @@ class _Lowered:
             [g if b else e for g, e, b in zip(gaps, errors, better, strict=True)],
         )
 
+    def _start(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Means of the polynomials and their sizes: what residues are added to."""
+        if self.fixed is None:
+            return [0.0] * len(self.members), [0.0] * len(self.members)
+        found = self.fixed(*values)
+        return list(found[: len(self.members)]), [POLYNOMIAL * x for x in found[len(self.members) :]]
+
     def _array(self, values: Sequence[Any]) -> tuple[Any, Any]:
         count = values[0].size
         ratio, spike = (np.broadcast_to(np.asarray(v, dtype=float), (count,)) for v in self.law(*values))
         totals, sizes = np.zeros((len(self.members), count)), np.zeros((len(self.members), count))
+        for table, start in zip((totals, sizes), self._start(values), strict=True):
+            for row, value in zip(table, start, strict=True):
+                row[:] = value
         trusted, distance = np.ones(count, dtype=bool), np.full(count, np.inf)
         for pole in self.poles:
             places, multiplicities, good = pole.array_places(values, count)

@@ -24,14 +24,14 @@ REACH, STEP, HALVINGS = 3.7, 0.125, 7
 
 
 class Quadrature:
-    """Means of a bundle's proper parts over the spectrum, the atoms included, with error estimates."""
+    """Means of a bundle's bodies over the spectrum, the atoms included, with error estimates."""
 
     def __init__(self, bundle: Bundle, forms: tuple[str, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
         self.forms, self.members, self.size = forms, bundle.members, len(bundle.bodies)
         #: Which body and which form each member is.
         self.places = ([body for body, _ in bundle.members], [forms.index(form) for _, form in bundle.members])
-        proper = [bundle.proper_part(i) for i in range(self.size)]
-        self.bodies = backend.function([bundle.variable, *parameters], proper)
+        whole = [body.whole for body in bundle.bodies]
+        self.bodies = backend.function([bundle.variable, *parameters], whole)
 
     def at_points(self, values: Sequence[Any], ratio: Any, spike: Any, distance: Any) -> tuple[Any, Any]:
         """Means at arrays of points; ``distance`` is that of the nearest pole of the bodies, zero if not known."""

@@ -24,14 +24,18 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     s = bundle.variable
     forms = tuple(dict.fromkeys(form for _, form in bundle.members))
     law = backend.function(parameters, [bundle.ratio, bundle.spike])
-    constants = backend.function(parameters, [bundle.polynomial_mean(i) for i in range(len(means))])
-    bodies = backend.function([s, *parameters], [bundle.proper_part(i) for i in range(len(bundle.bodies))])
+    terms = [bundle.polynomial_terms(i) for i in range(len(means))]
+    fixed = backend.function(
+        parameters, [*(sympy.Add(*t) for t in terms), *(sympy.Add(*map(sympy.Abs, t)) for t in terms)]
+    )
+    bodies = backend.function([s, *parameters], [body.whole for body in bundle.bodies])
     poles = [_Pole(bundle, k, parameters, backend) for k in range(len(bundle.denominators))]
 
     def residues(values: Sequence[Any]) -> tuple[list[Any], int]:
         """Sums of residues and how many bits their cancellation cost."""
         ratio, spike = law(*values)
-        totals, sizes = [mp.zero] * len(means), [mp.zero] * len(means)
+        start = [mp.mpf(x) for x in fixed(*values)]
+        totals, sizes = start[: len(means)], start[len(means) :]
         for pole in poles:
             for z in pole.places(values):
                 for i, term, doubt in pole.terms(z, ratio, spike, forms, bundle.members, values):
@@ -47,7 +51,7 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         found = _with_spare(residues, values)
         if found is None:
             found = _quadrature(bodies, law(*values), bundle.members, forms, values)
-        return [value + fixed for value, fixed in zip(found, constants(*values), strict=True)]
+        return found
 
     return evaluate
 

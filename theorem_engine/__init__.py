@@ -51,8 +51,8 @@ _AUTHOR = {
         "OrWord",
     ),
     "theorem_engine.declaration": (
-        "EXACT", "Doubt", "Holds", "OneOf", "OnlyWith", "Output", "PositiveSemidefinite", "Source", "Warn", "corollary",
-        "definition", "lemma", "limit", "proposition", "remark", "result", "theorem",
+        "EXACT", "Doubt", "Exceeds", "Holds", "OneOf", "OnlyWith", "Output", "PositiveSemidefinite", "Source", "Warn",
+        "corollary", "definition", "lemma", "limit", "proposition", "remark", "result", "theorem",
     ),
     "theorem_engine.activation": ("Activation", "ElementWise", "Normalised"),
     "theorem_engine.statement": ("Label", "Partial", "Total", "Unknown"),

@@ -100,7 +100,8 @@ class PositiveSemidefinite:
 class Holds:
     """Requirement that a relation between letters hold.
 
-    ``only`` restricts it to queries with a value of an option: ("task", "max").
+    ``only`` restricts it to queries with a value of an option: ("task", "max"). A relation with what an option's value
+    says (the size of a file) is a function of the options, which gives None where there is nothing to require.
     """
 
     relation: Any
@@ -139,6 +140,22 @@ class Warn:
 
 
 @dataclass(frozen=True)
+class Exceeds:
+    """A number that says how far a finite size is from the statement; above a level the user is told both.
+
+    ``number`` is a function of the options that gives an expression in the letters (and in symbols named like
+    ``outputs``, if it is known only after the prediction), or None where there is nothing to say; ``level`` is a
+    function of the options too. ``message`` holds {number} and {level}; ``meaning`` is what pages show.
+    """
+
+    number: Callable[[Mapping[str, Any]], Any]
+    level: Callable[[Mapping[str, Any]], Any]
+    message: str
+    meaning: str
+    outputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Doubt:
     """An output that, above a level, tells that the statement is only an approximation at this point."""
 
@@ -168,7 +185,7 @@ class Entry:
     cases: Mapping[str, Any] = field(default_factory=dict)
     #: OneOf and OnlyWith rules about which letters are given together.
     given_rules: tuple[Any, ...] = ()
-    warns: tuple[Warn, ...] = ()
+    warns: tuple[Warn | Exceeds, ...] = ()
     #: Whether one prediction can take many seconds; tests over all entries leave such ones to the campaign.
     costly: bool = False
     #: Outputs that tell where the statement is only approximate; the prediction then says so.

@@ -242,7 +242,7 @@ def _sections(entry: Entry) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         "Equations": [("", _cut(f"{left} = {right}")) for left, right in stated_equations(entry)],
         "Requires": [("", requirement_text(requirement)) for requirement in entry.requires],
         "Assumes": [("", text) for text in entry.assumes],
-        "Regime": [("", str(entry.regime)), *(("", f"{warn.message} ({warn.relation})") for warn in entry.warns)],
+        "Regime": [("", str(entry.regime)), *(("", warning_text(warn)) for warn in entry.warns)],
         "Source": [("", f"{entry.source}{aliases}")],
         "Provenance": [(mark, MARKS[mark]) for mark in entry.marks],
         "Rests on": [("", name) for name in dict.fromkeys(entry.needs.values())],
@@ -260,7 +260,13 @@ def requirement_text(requirement: Any) -> str:
     """A condition on several letters, as a sentence."""
     if hasattr(requirement, "matrix"):
         return f"{requirement.meaning} is positive semidefinite"
-    return f"{requirement.meaning} ({requirement.relation})"
+    relation = requirement.relation
+    return f"{requirement.meaning} ({relation})" if hasattr(relation, "free_symbols") else str(requirement.meaning)
+
+
+def warning_text(warn: Any) -> str:
+    """Where a statement is known to be off, in words; with the relation that decides it, if there is one."""
+    return str(warn.meaning) if hasattr(warn, "meaning") else f"{warn.message} ({warn.relation})"
 
 
 def rule_text(rule: Any) -> str:

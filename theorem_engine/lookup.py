@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from theorem_engine import catalogue
-from theorem_engine.display import jsonable, requirement_text, rule_text, stated_equations
+from theorem_engine.display import jsonable, requirement_text, rule_text, stated_equations, warning_text
 from theorem_engine.errors import BadRequest, nearest
 from theorem_engine.index import Row, all_rows, row_of
 from theorem_engine.values import to_text
@@ -172,7 +172,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "requires": [requirement_text(requirement) for requirement in entry.requires],
         "assumes": list(entry.assumes),
         "regime": str(entry.regime),
-        "warns": [warn.message for warn in entry.warns],
+        "warns": [warning_text(warn) for warn in entry.warns],
         "source": {"work": source.work, "label": source.label, "version": source.version, "guessed": source.guessed},
         "marks": {mark: MARKS[mark] for mark in entry.marks},
         "needs": dict(entry.needs),

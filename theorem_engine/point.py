@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -179,7 +179,7 @@ def check_requirements(entry: Entry, values: Mapping[Letter, Any], options: Mapp
 
     number = get_backend("float64").number
     floats = {letter: number(value) for letter, value in values.items()}
-    for failed in failed_requirements(entry, floats):
+    for failed in failed_requirements(entry, floats, options):
         if failed.only is not None and options.get(failed.only[0]) != failed.only[1]:
             continue
         # an equality at the edge of what is allowed may be lost to rounding, but not in exact numbers
@@ -187,11 +187,41 @@ def check_requirements(entry: Entry, values: Mapping[Letter, Any], options: Mapp
             continue
         shown = ", ".join(f"{x.name}={to_text(v)}" for x, v in values.items() if x in failed.letters)
         raise Infeasible(f"{entry.id}: {shown}: {failed.reason}; see {entry.source}")
-    for test, warn in _conditions(entry, tuple(floats)):
-        if warn.only is not None and options.get(warn.only[0]) != warn.only[1]:
-            continue
-        if bool(test(*floats.values())[0]):
-            warnings.warn(ValidityWarning(f"{entry.id}: {warn.message}"), stacklevel=4)
+    _warn(entry, floats, options, (), stacklevel=5)
+
+
+def warn_about_outputs(
+    entry: Entry, values: Mapping[Letter, Any], options: Mapping[str, Any], outputs: Mapping[str, Any]
+) -> None:
+    """Weak spots that are known only once the outputs are."""
+    import sympy
+
+    from theorem_engine.backends import get_backend
+
+    for named in {getattr(warn, "outputs", ()) for warn in entry.warns} - {()}:
+        found = {sympy.Symbol(name): outputs[name] for name in named if isinstance(outputs.get(name), (int, float))}
+        number = get_backend("float64").number
+        _warn(entry, {**{x: number(v) for x, v in values.items()}, **found}, options, named, stacklevel=4)
+
+
+def _warn(
+    entry: Entry, floats: Mapping[Any, Any], options: Mapping[str, Any], outputs: tuple[str, ...], stacklevel: int
+) -> None:
+    import numpy as np
+
+    chosen = tuple(sorted(options.items(), key=lambda item: item[0]))
+    # doubles of NumPy overflow to infinity, which is above every level
+    numbers = [np.float64(v) if isinstance(v, float) else v for v in floats.values()]
+    for test, warn in _conditions(entry, tuple(floats), chosen, outputs):
+        with np.errstate(all="ignore"):
+            found = test(*numbers)
+        if len(found) == 1:
+            message = warn.message if bool(found[0]) else None
+        else:
+            number, level = map(float, found)
+            message = warn.message.format(number=f"{number:.3g}", level=f"{level:g}") if number > level else None
+        if message is not None:
+            warnings.warn(ValidityWarning(f"{entry.id}: {message}"), stacklevel=stacklevel)
 
 
 @dataclass(frozen=True)
@@ -208,37 +238,54 @@ class Failure:
     only: tuple[str, Any] | None = None
 
 
-def failed_requirements(entry: Entry, floats: Mapping[Letter, Any]) -> list[Failure]:
-    """Requirements that do not hold at a point of floats."""
+def failed_requirements(
+    entry: Entry, floats: Mapping[Letter, Any], options: Mapping[str, Any] | None = None
+) -> list[Failure]:
+    """Requirements that do not hold at a point of floats; those that need the options, if these are known."""
     present = tuple(floats)
     failures = [test(*floats.values()) for test in _tests(entry, present)]
+    for requirement in entry.requires if options else ():
+        relation = getattr(requirement, "relation", None)
+        relation = relation(options) if callable(relation) and not hasattr(relation, "free_symbols") else None
+        if relation is not None and relation.free_symbols <= set(present):
+            failures.append(_relation(replace(requirement, relation=relation), present)(*floats.values()))
     return [failure for failure in failures if failure is not None]
 
 
 @cache
-def _conditions(entry: Entry, present: tuple[Letter, ...]) -> list[tuple[Callable[..., Any], Any]]:
+def _conditions(
+    entry: Entry, present: tuple[Any, ...], chosen: tuple[tuple[str, Any], ...], outputs: tuple[str, ...]
+) -> list[tuple[Callable[..., Any], Any]]:
+    """Compiled warnings that speak about these options and letters: a relation, or a number and its level."""
     from theorem_engine.backends import get_backend
+    from theorem_engine.declaration import Warn
 
-    backend = get_backend("float64")
-    return [
-        (backend.function(present, [warn.relation]), warn)
-        for warn in entry.warns
-        if warn.relation.free_symbols <= set(present)
-    ]
+    options = dict(chosen)
+    found = []
+    for warn in entry.warns:
+        if isinstance(warn, Warn):
+            spoken = warn.only is None or options.get(warn.only[0]) == warn.only[1]
+            parts = [warn.relation] if spoken and not outputs else []
+        else:
+            number = warn.number(options) if warn.outputs == outputs else None
+            parts = [] if number is None else [number, warn.level(options)]
+        if parts and all(getattr(part, "free_symbols", set()) <= set(present) for part in parts):
+            found.append((get_backend("float64").function(present, parts), warn))
+    return found
 
 
 @cache
 def _tests(entry: Entry, present: tuple[Letter, ...]) -> list[Callable[..., Failure | None]]:
+    """Compiled requirements that do not hang on the options."""
     from theorem_engine.declaration import PositiveSemidefinite
 
-    return [
-        _semidefinite(requirement, present)
-        if isinstance(requirement, PositiveSemidefinite)
-        else _relation(requirement, present)
-        for requirement in entry.requires
-        if (requirement.matrix if isinstance(requirement, PositiveSemidefinite) else requirement.relation).free_symbols
-        <= set(present)
-    ]
+    found = []
+    for requirement in entry.requires:
+        matrix = isinstance(requirement, PositiveSemidefinite)
+        what = requirement.matrix if matrix else requirement.relation
+        if hasattr(what, "free_symbols") and what.free_symbols <= set(present):
+            found.append(_semidefinite(requirement, present) if matrix else _relation(requirement, present))
+    return found
 
 
 def _semidefinite(requirement: Any, present: tuple[Letter, ...]) -> Callable[..., Failure | None]:

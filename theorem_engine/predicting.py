@@ -17,7 +17,7 @@ from theorem_engine.errors import BadRequest, NotAvailable, NotConverged, Theore
 from theorem_engine.guard import at, guarded
 from theorem_engine.letters import ABSENT
 from theorem_engine.plan import Plan, make_plan
-from theorem_engine.point import Point, read_point
+from theorem_engine.point import Point, read_point, warn_about_outputs
 from theorem_engine.statement import Statement, assemble, shape_errors
 from theorem_engine.values import to_text
 
@@ -125,6 +125,8 @@ def predict(id: str, *, digits: int | None = None, certified: bool = False, **pa
             outputs, errors, method = _in_float64(entry, point)
         else:
             outputs, errors, method = _in_digits(entry, point, digits)
+        letters = [x for x in entry.letters if x.name not in dict(point.options)]
+        warn_about_outputs(entry, dict(zip(letters, point.values, strict=True)), dict(point.options), outputs)
         kind = "estimated" if digits is not None else _kind_of_error(entry, outputs)
     return Prediction(
         outputs[entry.main_output], outputs, kind, digits, method, entry, named, time.perf_counter() - begin, errors

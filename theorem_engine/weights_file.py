@@ -7,7 +7,7 @@ A ``.npz`` or ``.safetensors`` file holds either
   and values in this order, each cut into heads of ``HEAD`` columns. ``path#5`` is layer 5 with all its heads together,
   ``path#5.2`` its head 2 (both count from 0); ``path`` alone is layer 0.
 
-Either may have ``mu`` (p) beside it, the direction of a signal. The product W_K^T W_Q is read as t (I + w_K w_Q^T) plus
+Either may have ``mu`` (p) beside it, the direction of a signal. The product W_K^T W_Q is read as s (I + w_K w_Q^T) plus
 a rest; how large the rest is says how far a statement about "identity plus rank one" speaks of this layer.
 """
 
@@ -37,7 +37,7 @@ _PLACE = re.compile(r"(?P<path>.+?)(?:#(?P<layer>[0-9]{1,4})(?:\.(?P<head>[0-9]{
 
 @dataclass(frozen=True)
 class RankOne:
-    """W_K^T W_Q = scale (I + w_K w_Q^T + rest), with w_K and w_Q of equal length.
+    """W_K^T W_Q = scale (I + w_K w_Q^T + rest), with w_K and w_Q of equal length and a scale of either sign.
 
     ``key_along`` and ``query_along`` are components along the file's ``mu``, zero where it has none.
     ``rest`` is the largest singular value of what identity and rank one leave, ``strength`` that of the rank-one part.
@@ -51,6 +51,11 @@ class RankOne:
     key_query: float
     key_along: float
     query_along: float
+
+    @property
+    def is_near(self) -> bool:
+        """Whether identity and rank one describe the weights; if not, reading them warns."""
+        return self.rest <= LARGE_REST
 
     def __str__(self) -> str:
         return (
@@ -73,7 +78,7 @@ class WeightsFile(Domain):
         if not isinstance(given, (str, Path)):
             raise NotANumber(f"is a {type(given).__name__}, not the name of a file")
         found = split_rank_one(str(given), *read_weights(str(given)))
-        if found.rest > LARGE_REST:
+        if not found.is_near:
             warnings.warn(
                 ValidityWarning(
                     f"{found.source}: beside {found.scale:.3g} times identity and a rank-one part of norm "
@@ -199,9 +204,11 @@ def split_rank_one(source: str, product: Array, mu: Array | None = None) -> Rank
         if abs(new - scale) <= 1e-14 * abs(scale):
             break
         scale = new
-    if not scale > 1e-9 * float(np.linalg.norm(product)):
-        raise Rejected("has no identity-like part in W_K^T W_Q: less its rank-one part, its trace is not positive")
-    strength = top / scale
+    if not abs(scale) > 1e-9 * float(np.linalg.norm(product)):
+        raise Rejected("has no identity-like part in W_K^T W_Q: less its rank-one part, its trace vanishes")
+    strength = top / abs(scale)
+    # in units of a negative multiple the rank-one part changes its sign, which the key takes
+    left = left if scale > 0 else -left
     rest = product / scale - np.eye(size) - strength * np.outer(left, right)
     length = math.sqrt(strength)
     along = np.zeros(size) if mu is None else mu / np.linalg.norm(mu)

@@ -19,6 +19,7 @@ from .liao2026_model import (
     draw_labels,
     draw_tokens,
     function_of,
+    identity_part,
     make_attention,
     make_logits,
     make_vectors,
@@ -68,10 +69,10 @@ def regression_errors(
 
 def entrywise(point: Point) -> Features:
     """Features X K with the diagonal of K set to ``diagonal`` (zero unless given), as the limit has it."""
-    f, diagonal = function_of(point), float(point.get("diagonal", 0.0))
+    f, diagonal, scale = function_of(point), float(point.get("diagonal", 0.0)), identity_part(point)
 
     def attention(tokens: Array, key: Array, query: Array, rng: Generator) -> Array:
-        return tokens @ make_attention(make_logits(tokens, key, query), f, tokens.shape[0], diagonal)
+        return tokens @ make_attention(make_logits(tokens, key, query, scale), f, tokens.shape[0], diagonal)
 
     return attention
 
@@ -127,10 +128,10 @@ def attention_error_as_defined(point: Point, rng: Generator, count: int) -> dict
     """The error with the diagonal of K left as it comes: of order 1/sqrt(p) for bounded f, for others not small."""
     if float(point.get("diagonal", 0.0)):
         raise ValueError("a diagonal was given, but this simulator keeps the diagonal as it comes")
-    f = function_of(point)
+    f, scale = function_of(point), identity_part(point)
 
     def attention_with_diagonal(tokens: Array, key: Array, query: Array, rng: Generator) -> Array:
-        return tokens @ make_attention(make_logits(tokens, key, query), f, tokens.shape[0], None)
+        return tokens @ make_attention(make_logits(tokens, key, query, scale), f, tokens.shape[0], None)
 
     return regression_errors(point, rng, count, attention_with_diagonal)
 

@@ -146,12 +146,18 @@ def draw_labels(rng: Generator, n: int, mean: float = 0.0, columns: int | None =
     return drawn if columns else drawn[:, 0]
 
 
-def make_logits(tokens: Array, key: Array, query: Array) -> Array:
-    """X^T (I + w_K w_Q^T) X/sqrt(p)."""
+def identity_part(point: Point) -> float:
+    """The multiple s of W_K^T W_Q = s (I + w_K w_Q^T): that of a file of weights, else one."""
+    file = point.get("weights_file")
+    return 1.0 if file is None else float(file.scale)
+
+
+def make_logits(tokens: Array, key: Array, query: Array, scale: float = 1.0) -> Array:
+    """s X^T (I + w_K w_Q^T) X/sqrt(p)."""
     logits: Array = tokens.T @ tokens
     if np.any(key) and np.any(query):
         logits += np.outer(tokens.T @ key, query @ tokens)
-    logits /= np.sqrt(tokens.shape[0])
+    logits *= scale / np.sqrt(tokens.shape[0])
     return logits
 
 

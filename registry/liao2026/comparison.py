@@ -3,6 +3,7 @@
 from sympy import And, Integer, Piecewise, Rational, oo, sqrt
 
 from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, Choice, Output, Root, Source, corollary, limit
+from theorem_engine.registry.liao2026.finite_size import FAR_WINDOW, STIFF_FIXED
 from theorem_engine.registry.liao2026.notation import (
     CUBIC,
     MOMENT_RULES,
@@ -60,6 +61,7 @@ SCAN = (Rational(1, 10**4), Integer(10**6))
     cases=MOMENT_CASES,
     assumes=(*MODEL, "w_Q is parallel to mu"),
     regime=limit(LIMIT, CORRECTION),
+    warns=(*FAR_WINDOW, STIFF_FIXED),
     checks=("liao2026_matrices.reversal_window",),
     marks="AVN",
     notes=(

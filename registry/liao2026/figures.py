@@ -11,7 +11,7 @@ from theorem_engine.domains import Rejected
 from theorem_engine.errors import OutOfDomain
 from theorem_engine.registry.liao2026.notation import WORK
 from theorem_engine.simulators import simulator as found
-from theorem_engine.weights_file import read_weights, split_rank_one
+from theorem_engine.weights_file import read_weights
 
 ATTENTION, RIDGE, NULL = "liao2026.interpolation-error", "liao2026.ridge-error", "liao2026.null-error"
 TANH = {"nonlinearity": "tanh"}
@@ -156,7 +156,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
     """tanh, clip at 5 and ridge against the signal; softmax, tanh and min(5, e^t) against gamma on noise.
 
     (a) p = 512, n = 2048, gamma = 1, w_K = w_Q = mu; (b) p = 2048, n = 512. With ``weights_file`` the dots of (b) use
-    the file's own W_K^T W_Q, whatever its structure, at p of the file and n = p/4.
+    the file's own W_K^T W_Q, whatever its structure, at p of the file and n = p/4; lines stay those of the identity.
     """
     shrink = 1 if paper_size else 8
     signal = {"c": "0.25", "gamma": 1}
@@ -181,10 +181,9 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
 
 
 def _given(weights_file):
-    """The sizes and the product W_K^T W_Q of a file, in units of its identity part."""
+    """The sizes and the product W_K^T W_Q of a file, as it is."""
     try:
         product, _ = read_weights(str(weights_file))
-        product = product / split_rank_one(str(weights_file), product).scale
         if product.shape[0] < 8:
             raise Rejected(f"has p = {product.shape[0]}; a simulation with n = p/4 tokens needs at least 8")
     except Rejected as problem:

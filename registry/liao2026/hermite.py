@@ -1,6 +1,9 @@
 """What the theory needs to know of a nonlinearity: its mean and its first Hermite coefficients."""
 
-from sympy import E, Integer, Rational, erf, erfc, exp, log, pi, sqrt, tanh
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sympy import Dummy, Integer, Rational, erf, erfc, exp, log, pi, sqrt, tanh
 
 from theorem_engine import (
     NONNEGATIVE,
@@ -33,49 +36,86 @@ from theorem_engine.registry.liao2026.notation import (
 HALF = Rational(1, 2)
 
 
+@dataclass(frozen=True)
+class Stretched:
+    """f(scale t) in the place of f(t), where the weights hold a multiple of the identity; never one times f."""
+
+    function: Any
+    scale: Any
+
+    def __str__(self) -> str:
+        return f"{self.function} of {float(self.scale):.6g} t"
+
+
+def stretched(nonlinearity, scale):
+    """The nonlinearity that tokens meet behind a multiple of the identity."""
+    return nonlinearity if scale == 1 else Stretched(nonlinearity, scale)
+
+
 def moments_of(nonlinearity, level=None, r=None):
-    """Moments of a named nonlinearity, or of an expression of the user's own."""
+    """Moments of a named nonlinearity, or of an expression of the user's own, stretched or not."""
+    scale = Integer(1)
+    if isinstance(nonlinearity, Stretched):
+        nonlinearity, scale = nonlinearity.function, nonlinearity.scale
     if not isinstance(nonlinearity, str):
-        return gaussian_data(nonlinearity)
-    return TABLE[nonlinearity](level, r)
+        (letter,) = nonlinearity.free_symbols
+        return gaussian_data(nonlinearity.xreplace({letter: scale * letter}))
+    found = TABLE[nonlinearity](level, r, abs(scale))
+    # f(-t) is f seen by -xi: odd coefficients change their sign
+    return found if scale > 0 else replace(found, a1=-found.a1)
 
 
-def _tanh(level, r):
-    # tanh' = 1 - tanh^2 ties the two moments: one integral gives both
-    a1 = GaussianMean(1 - tanh(xi) ** 2, xi)
-    return GaussianData(Integer(0), a1, Integer(0), 1 - a1, 1 - a1 - a1**2)
+def _tanh(level, r, scale):
+    if scale == 1:
+        # tanh' = 1 - tanh^2 ties the two moments: one integral gives both
+        a1 = GaussianMean(1 - tanh(xi) ** 2, xi)
+        return GaussianData(Integer(0), a1, Integer(0), 1 - a1, 1 - a1 - a1**2)
+    # panels of their own around zero: a steep function is a jump to a rule of even steps
+    breaks = tuple(k / scale for k in (-20, -4, -1, 1, 4, 20)) if scale > 4 else ()
+    a1 = scale * GaussianMean(1 - tanh(scale * xi) ** 2, xi, breaks=breaks)
+    slope = Dummy("slope", real=True)
+    # the mean square of what a line leaves: for a gentle function a difference of moments would cancel
+    rest = GaussianMean((tanh(scale * xi) - slope * xi) ** 2, xi, breaks=breaks).xreplace({slope: a1})
+    return GaussianData(Integer(0), a1, Integer(0), rest + a1**2, rest)
 
 
-def _clip(level, r):
-    inside, outside = erf(level / sqrt(2)), erfc(level / sqrt(2))
-    rest = outside * (inside + level**2) - 2 * level * normal_pdf(level)
-    moment = inside - 2 * level * normal_pdf(level) + level**2 * outside
-    return GaussianData(Integer(0), inside, Integer(0), moment, rest)
+def _clip(level, r, scale):
+    # clip(s t) at a level is s clip(t) at the level over s
+    edge = level / scale
+    inside, outside = erf(edge / sqrt(2)), erfc(edge / sqrt(2))
+    rest = outside * (inside + edge**2) - 2 * edge * normal_pdf(edge)
+    moment = inside - 2 * edge * normal_pdf(edge) + edge**2 * outside
+    return GaussianData(Integer(0), scale * inside, Integer(0), scale**2 * moment, scale**2 * rest)
 
 
-def _cos(level, r):
-    moment = (1 - exp(-1)) ** 2 / 2
-    return GaussianData(exp(-HALF), Integer(0), -exp(-HALF) / sqrt(2), moment, moment)
+def _cos(level, r, scale):
+    moment = (1 - exp(-(scale**2))) ** 2 / 2
+    mean = exp(-(scale**2) / 2)
+    return GaussianData(mean, Integer(0), -(scale**2) * mean / sqrt(2), moment, moment)
 
 
-def _sin(level, r):
-    moment = (1 - exp(-2)) / 2
-    return GaussianData(Integer(0), exp(-HALF), Integer(0), moment, moment - exp(-1))
+def _sin(level, r, scale):
+    moment = (1 - exp(-2 * scale**2)) / 2
+    return GaussianData(
+        Integer(0), scale * exp(-(scale**2) / 2), Integer(0), moment, moment - scale**2 * exp(-(scale**2))
+    )
 
 
-def _exp_clip(level, r):
-    edge = log(level)
-    a1 = sqrt(E) * normal_cdf(edge - 1)
-    mean = a1 + level * normal_cdf(-edge)
-    moment = exp(2) * normal_cdf(edge - 2) + level**2 * normal_cdf(-edge) - mean**2
-    return GaussianData(mean, a1, (a1 - level * normal_pdf(edge)) / sqrt(2), moment, moment - a1**2)
+def _exp_clip(level, r, scale):
+    edge = log(level) / scale
+    below = exp(scale**2 / 2) * normal_cdf(edge - scale)
+    a1 = scale * below
+    mean = below + level * normal_cdf(-edge)
+    moment = exp(2 * scale**2) * normal_cdf(edge - 2 * scale) + level**2 * normal_cdf(-edge) - mean**2
+    a2 = scale * (a1 - level * normal_pdf(edge)) / sqrt(2)
+    return GaussianData(mean, a1, a2, moment, moment - a1**2)
 
 
-def _cubic_clip(level, r):
+def _cubic_clip(level, r, scale):
     q = sqrt(1 - r**2)
-    linear, cubic = r - 3 * q / sqrt(6), q / sqrt(6)
+    linear, cubic = scale * (r - 3 * q / sqrt(6)), scale**3 * q / sqrt(6)
     # beyond level + 3 the cubic lies above its level for every share r
-    edge = Root(linear * T + cubic * T**3 - level, T, 0, level + 3)
+    edge = Root(linear * T + cubic * T**3 - level, T, 0, (level + 3) / scale)
     density, outside = normal_pdf(edge), erfc(edge / sqrt(2))
     m0 = erf(edge / sqrt(2))
     m2 = m0 - 2 * edge * density
@@ -90,21 +130,28 @@ def _cubic_clip(level, r):
     return GaussianData(Integer(0), a1, Integer(0), moment, rest)
 
 
-def _sign(level, r):
+def _sign(level, r, scale):
     return GaussianData(Integer(0), sqrt(2 / pi), Integer(0), Integer(1), 1 - 2 / pi)
 
 
-def _relu(level, r):
-    moment = HALF - 1 / (2 * pi)
-    return GaussianData(1 / sqrt(2 * pi), HALF, 1 / (2 * sqrt(pi)), moment, moment - Rational(1, 4))
+def _relu(level, r, scale):
+    moment = scale**2 * (HALF - 1 / (2 * pi))
+    return GaussianData(
+        scale / sqrt(2 * pi), scale * HALF, scale / (2 * sqrt(pi)), moment, moment - scale**2 * Rational(1, 4)
+    )
 
 
-def _softmax(level, r):
-    return GaussianData(Integer(0), Integer(1), 1 / sqrt(2), E - 1, E - 2)
+def _softmax(level, r, scale):
+    # e^(s t - 1/2) - 1 has the mean e^((s^2 - 1)/2) - 1
+    factor, square = exp((scale**2 - 1) / 2), scale**2
+    mean, a1 = factor - 1, scale * factor
+    return GaussianData(
+        mean, a1, square * factor / sqrt(2), factor**2 * (exp(square) - 1), factor**2 * (exp(square) - 1 - square)
+    )
 
 
-def _linear(level, r):
-    return GaussianData(Integer(0), Integer(1), Integer(0), Integer(1), Integer(0))
+def _linear(level, r, scale):
+    return GaussianData(Integer(0), scale, Integer(0), scale**2, Integer(0))
 
 
 TABLE = {

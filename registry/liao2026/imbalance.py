@@ -3,6 +3,7 @@
 from sympy import sqrt
 
 from theorem_engine import Holds, Interval, OneOf, Source, Total, limit, remark
+from theorem_engine.registry.liao2026.finite_size import STIFF_FIXED
 from theorem_engine.registry.liao2026.hermite import moments_of
 from theorem_engine.registry.liao2026.notation import (
     CUBIC,
@@ -42,6 +43,7 @@ D = var("D", "D", "determinant alpha delta + beta^2")
     cases=MOMENT_CASES,
     assumes=(*MODEL[:2], "there is no signal"),
     regime=limit(LIMIT, CORRECTION + "; slow for min(5, e^t): 0.525 at p = 2000 against 0.508"),
+    warns=(STIFF_FIXED,),
     checks=("liao2026.attention_error",),
     marks="DV",
     notes=(

@@ -1,8 +1,9 @@
 """Interpolation error of nonlinear attention on signal plus noise."""
 
-from sympy import And, Eq, Gt, Integer, sqrt
+from sympy import Integer, sqrt
 
-from theorem_engine import MarchenkoPastur, Source, SpectralMean, Total, Warn, limit, theorem
+from theorem_engine import MarchenkoPastur, Source, SpectralMean, Total, limit, theorem
+from theorem_engine.registry.liao2026.finite_size import FAR, FILE_SIZE, STIFF
 from theorem_engine.registry.liao2026.notation import (
     A0,
     CUBIC,
@@ -26,16 +27,9 @@ from theorem_engine.registry.liao2026.notation import (
     gamma,
     k1,
     kap,
-    key_norm2,
     lam,
-    level,
-    mu_key,
-    mu_query,
-    p,
     q1,
-    query_norm2,
     s,
-    snr,
     theta,
     v1,
     v2,
@@ -49,31 +43,10 @@ from theorem_engine.registry.liao2026.setting import (
     MOMENT_CASES,
     NO_DIAGONAL,
     NO_SIGNAL,
+    behind_weights,
     columns_over_rows,
     read_moments,
     read_products,
-)
-
-#: |w_K||w_Q| + |mu.w_K mu.w_Q|, for products given one by one and for each shorthand.
-STRETCHES = {
-    None: sqrt(key_norm2 * query_norm2) + abs(mu_key * mu_query),
-    "aligned": snr + snr**2,
-    "unit-aligned": 1 + snr,
-    "orthogonal": Integer(1),
-}
-FAR = tuple(
-    Warn(
-        # not evaluated: SymPy would look for a sign, at every import
-        Gt(16 * stretch**2, p, evaluate=False),
-        "(|w_K||w_Q| + |mu.w_K mu.w_Q|)/sqrt(p) exceeds 1/4: the logits' shift is no longer small and simulations lie "
-        "below this limit, relatively by about half the square of that number or more",
-        only=None if shorthand is None else ("weights", shorthand),
-    )
-    for shorthand, stretch in STRETCHES.items()
-)
-STIFF = Warn(
-    And(100 * level**2 > p, Eq(diagonal, 0)),
-    "the kernel's diagonal, up to level/sqrt(p), is not small: give it as `diagonal`, or zero it in the experiment",
 )
 
 
@@ -94,19 +67,21 @@ STIFF = Warn(
     },
     needs={"resolvent": "liao2026.noise-resolvent"},
     given_rules=(RATIO_RULE, *MOMENT_RULES, WEIGHTS_OR_FILE_RULE),
-    requires=(GRAM, CUBIC, VARIANCE),
+    requires=(GRAM, CUBIC, VARIANCE, FILE_SIZE),
     cases={**MOMENT_CASES, **NO_DIAGONAL, **NO_SIGNAL},
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
-    warns=(*FAR, STIFF),
+    warns=(FAR, STIFF),
     checks=("liao2026.attention_error",),
     marks="DV",
     notes=(
         "weights_file names a .npz or .safetensors with W_K and W_Q (rows are the heads' dimensions), and perhaps mu, "
         "the direction of the signal, without which the weights count as orthogonal to it; or with a layer of GPT-2, "
-        "h.<layer>.attn.c_attn.weight, chosen as file#layer or file#layer.head. W_K^T W_Q is taken as a multiple of "
-        "identity plus rank one (the multiple is absorbed by f); the point of the prediction says how large the "
-        "rest is.",
+        "h.<layer>.attn.c_attn.weight, chosen as file#layer or file#layer.head. W_K^T W_Q is taken as "
+        "s (I + w_K w_Q^T); the point of the prediction says how large the rest is. The multiple s, of either sign, "
+        "makes f(t) into f(s t), whose moments are used; f must then be given, not its moments. p is that of the file.",
+        "softmax behind a multiple s is e^(s t - 1/2) - 1, entry by entry; a row-wise softmax divides by its own mean, "
+        "which is the same at the penalty gamma e^(s^2 - 1).",
         "The paper states this through a 9 x 9 system; three scalars and a 2 x 2 correction carry the same content.",
         "Derivation: insert the equivalent of Q given X (noise-resolvent), whose weights are a rank-two change of a "
         "function of S, and apply Woodbury; the forms of S in the directions of y, mu and the weights are those of "
@@ -130,6 +105,7 @@ def interpolation_error(
     The error is -gamma^2 dA/dgamma with A = A0 - v^T M^(-1) v. The scalars g, e, eta are those of pure noise; the
     signal enters through means over the spiked spectrum, the weights through the 2 x 2 matrix M.
     """
+    nonlinearity, a1 = behind_weights(nonlinearity, a1, weights_file)
     moments = read_moments(nonlinearity, level, r, a1, second_moment, is_even, is_linear)
     products = read_products(
         snr, key_norm2, query_norm2, mu_key, mu_query, key_query, weights, has_no_signal, weights_file

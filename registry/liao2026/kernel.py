@@ -3,6 +3,7 @@
 from sympy import Eq, Integer, Matrix, sqrt
 
 from theorem_engine import NONNEGATIVE, Eigenvalues, Output, Source, definition, lemma, limit
+from theorem_engine.registry.liao2026.finite_size import FAR
 from theorem_engine.registry.liao2026.notation import (
     CUBIC,
     GRAM,
@@ -81,6 +82,7 @@ def error_identity_(c, p, n, gamma, nonlinearity, level, r, a1, second_moment):
     regime=limit(
         LIMIT, "the remainder's operator norm falls like 1/sqrt(p): tanh, p = n from 125 to 1000, from 0.23 to 0.08"
     ),
+    warns=(FAR,),
     checks=("liao2026_matrices.kernel_remainder",),
     marks="DVG",
     notes=(

@@ -15,6 +15,7 @@ from theorem_engine import (
     limit,
     proposition,
 )
+from theorem_engine.registry.liao2026.finite_size import STIFF
 from theorem_engine.registry.liao2026.notation import (
     CUBIC,
     I0,
@@ -81,6 +82,7 @@ def integrands(g, e, kap, eta):
     cases={**MOMENT_CASES, **NO_DIAGONAL},
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
+    warns=(STIFF,),
     checks=("liao2026_matrices.noise_traces",),
     marks="DVG",
     notes=(
@@ -153,6 +155,7 @@ def noise_resolvent(
     cases={**MOMENT_CASES, **NO_DIAGONAL},
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
+    warns=(STIFF,),
     checks=("liao2026.attention_error",),
     marks="DV",
     notes=(

@@ -5,7 +5,8 @@ from typing import Any
 
 from sympy import Abs, Eq, Integer, Rational, sqrt
 
-from theorem_engine.registry.liao2026.hermite import moments_of
+from theorem_engine.errors import OutOfDomain
+from theorem_engine.registry.liao2026.hermite import moments_of, stretched
 from theorem_engine.registry.liao2026.notation import a1 as slope_letter
 from theorem_engine.registry.liao2026.notation import diagonal as diagonal_letter
 from theorem_engine.registry.liao2026.notation import second_moment as moment_letter
@@ -14,7 +15,8 @@ from theorem_engine.registry.liao2026.notation import snr as snr_letter
 LIMIT = "n, p -> oo with p/n -> c; |mu|, |w_K|, |w_Q| of order one"
 CORRECTION = (
     "the kernel's diagonal, of order 1/sqrt(p), dominates: give it as `diagonal` = E f(sqrt(p) + sqrt(2) xi)/sqrt(p), "
-    "or zero it; the rest is of order 1/p while (|w_K||w_Q| + |mu.w_K mu.w_Q|)/sqrt(p) is small"
+    "or zero it; the rest is of order 1/p while eps2, the mean square shift of the kernel's argument, is small: within "
+    "3 % while it is below 0.05 for odd f (0.02 where E[f(xi) (xi^2 - 1)] is not zero)"
 )
 MODEL = (
     "X = mu y^T + Z with Z standard normal; W_K^T W_Q = I + w_K w_Q^T; w absorbs W_V",
@@ -22,6 +24,9 @@ MODEL = (
     "softmax the kernel's diagonal is zeroed or masked (unmasked linear and relu are diagonal = 1)",
     "the labels are balanced, or E[f(xi) (xi^2 - 1)] = 0",
 )
+
+#: A multiple of the identity this near to one is one, and the largest (or one over the smallest) that is served.
+SAME, GENTLEST = Rational(1, 10**12), 10**4
 
 #: Values that change the equations: no linear part, no nonlinear part, no diagonal, no signal.
 MOMENT_CASES = {"is_even": Eq(slope_letter, 0), "is_linear": Eq(moment_letter, slope_letter**2)}
@@ -57,6 +62,26 @@ def read_moments(nonlinearity, level, r, a1, second_moment, is_even, is_linear):
         return Moments(slope, second_moment, second_moment - slope**2, is_even, is_linear)
     data = moments_of(nonlinearity, level, r)
     return Moments(data.a1, data.second_moment, data.rest, data.a1 == 0, data.rest == 0)
+
+
+def behind_weights(nonlinearity, a1, weights_file):
+    """The nonlinearity, or its first coefficient, as seen through a file's multiple of the identity."""
+    scale = Integer(1) if weights_file is None else Rational(weights_file.scale)
+    if Abs(scale - 1) <= SAME:
+        return nonlinearity, a1
+    if not Rational(1, GENTLEST) <= Abs(scale) <= GENTLEST:
+        raise OutOfDomain(
+            f"the weights are {float(scale):.3g} times the identity plus rank one; multiples from 1/{GENTLEST} to "
+            f"{GENTLEST} in size are served, for beyond them f of that multiple of t is a step or a constant"
+        )
+    if nonlinearity is not None:
+        return stretched(nonlinearity, scale), a1
+    if Abs(scale + 1) <= SAME:
+        return None, -a1
+    raise OutOfDomain(
+        f"the weights are s = {float(scale):.6g} times the identity plus rank one, and a1 and second_moment of f do "
+        "not give those of f(s t); give the nonlinearity"
+    )
 
 
 @dataclass(frozen=True)

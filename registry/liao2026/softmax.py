@@ -3,7 +3,7 @@
 from theorem_engine import Source, limit, remark
 from theorem_engine.domains import Switch
 from theorem_engine.errors import MissingParameter
-from theorem_engine.registry.liao2026.interpolation import FAR
+from theorem_engine.registry.liao2026.finite_size import FAR
 from theorem_engine.registry.liao2026.notation import (
     GRAM,
     RATIO,
@@ -40,7 +40,7 @@ scaled = var(
         "of order 1/sqrt(p), with a next one of order 1/p that is not small: measured in all like p^(-0.7), for the "
         "exponential has heavy tails; at c = 1, gamma = 1, p = 1600 simulations give 0.5245 against 0.5193",
     ),
-    warns=FAR,
+    warns=(FAR,),
     checks=("liao2026.softmax_error",),
     marks="DV",
     notes=(

@@ -19,6 +19,7 @@ from theorem_engine import (
     limit,
 )
 from theorem_engine.errors import OutOfDomain
+from theorem_engine.registry.liao2026.finite_size import FAR, STIFF_FIXED
 from theorem_engine.registry.liao2026.hermite import moments_of
 from theorem_engine.registry.liao2026.notation import (
     CUBIC,
@@ -88,6 +89,7 @@ TALL = {"has_more_tokens": Lt(c, 1), "has_more_tokens_by_sizes": Lt(p, n)}
     cases={**TALL, "is_zero": Eq(second_moment, 0)},
     assumes=(*MODEL, "E[xi f(xi)] = 0, and the kernel's diagonal is zero"),
     regime=limit(LIMIT, CORRECTION),
+    warns=(STIFF_FIXED,),
     checks=("liao2026.attention_error",),
     marks="DVN",
     notes=(
@@ -148,6 +150,7 @@ def zero_a1_error(c, p, n, gamma, nonlinearity, second_moment, *, has_more_token
     },
     assumes=MODEL,
     regime=limit(LIMIT, CORRECTION),
+    warns=(FAR, STIFF_FIXED),
     checks=("liao2026.error_limits",),
     marks="DVN",
     notes=(

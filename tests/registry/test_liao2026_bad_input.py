@@ -122,7 +122,7 @@ def test_points_on_the_spectrum_are_refused(c, z):
 
 
 def test_finite_sizes_outside_the_theory_are_warned_about():
-    with pytest.warns(ValidityWarning, match="exceeds 1/4"):
+    with pytest.warns(ValidityWarning, match="eps2 = 1.25, .* exceeds 0.05"):
         error(p=500, n=2000, gamma="0.01", nonlinearity="tanh", snr=4, weights="aligned")
     with pytest.warns(ValidityWarning, match="diagonal"):
         error(p=500, n=2000, gamma="0.01", nonlinearity="clip", level=5)

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 
 import theorem_engine as te
 from theorem_engine.errors import OutOfDomain, ValidityWarning
 from theorem_engine.weights_file import read_weights, split_rank_one
 
 SIZE = 192
+#: tanh behind three times the identity.
+STEEP = sympy.tanh(3 * sympy.Symbol("t"))
 QUERY = {"c": 1, "gamma": 1, "nonlinearity": "tanh", "snr": 1}
 
 
@@ -51,10 +54,11 @@ def test_known_structure_is_found_and_predicted(layer, tmp_path, kind):
     found = split_rank_one("", *read_weights(str(path)))
     assert (found.scale, found.strength) == (pytest.approx(3), pytest.approx(2))
     assert found.rest < 1e-12
-    prediction = te.predict("liao2026.interpolation-error", **QUERY, weights_file=str(path))
+    with pytest.warns(ValidityWarning, match="eps2 = 1.69"):
+        prediction = te.predict("liao2026.interpolation-error", **QUERY, weights_file=str(path))
     by_hand = {"key_norm2": 2, "query_norm2": 2, "key_query": 2, "mu_key": "sqrt(2)", "mu_query": "sqrt(2)"}
     assert prediction.value == pytest.approx(
-        te.predict("liao2026.interpolation-error", **QUERY, **by_hand).value, rel=1e-9
+        te.predict("liao2026.interpolation-error", **{**QUERY, **by_hand, "nonlinearity": STEEP}).value, rel=1e-9
     )
     assert "rest of norm" in str(prediction.point["weights_file"])
 
@@ -62,10 +66,10 @@ def test_known_structure_is_found_and_predicted(layer, tmp_path, kind):
 def test_without_a_direction_the_weights_count_as_orthogonal(layer, tmp_path):
     path = tmp_path / "layer.npz"
     np.savez(path, W_K=layer["W_K"], W_Q=layer["W_Q"])
-    value = te.predict("liao2026.interpolation-error", **QUERY, weights_file=path).value
-    assert value == pytest.approx(
-        te.predict("liao2026.interpolation-error", **QUERY, weights="orthogonal").value, rel=1e-12
-    )
+    with pytest.warns(ValidityWarning, match="eps2"):
+        value = te.predict("liao2026.interpolation-error", **QUERY, weights_file=path).value
+    plain = te.predict("liao2026.interpolation-error", **{**QUERY, "nonlinearity": STEEP}, weights="orthogonal")
+    assert value == pytest.approx(plain.value, rel=1e-12)
 
 
 def test_a_layer_of_gpt2_is_cut_as_documented(tmp_path):
@@ -140,7 +144,7 @@ def test_malformed_files_are_refused(name, tmp_path):
         {"W_K": np.eye(3), "W_Q": np.eye(4)},
         {"W_K": np.eye(3)},
         {"W_K": np.eye(3), "W_Q": np.full((3, 3), np.nan)},
-        {"W_K": np.eye(3), "W_Q": -np.eye(3)},
+        {"W_K": np.eye(3), "W_Q": np.diag([1.0, 1, -1]) - np.eye(3) / 3},
         {"W_K": np.eye(3), "W_Q": np.eye(3), "mu": np.zeros(3)},
         {"W_K": np.eye(3), "W_Q": np.array([["a"] * 3] * 3)},
         {"W_K": np.ones(3), "W_Q": np.ones(3)},

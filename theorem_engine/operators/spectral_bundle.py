@@ -14,7 +14,7 @@ from theorem_engine.operators.spectral_law import MarchenkoPastur
 
 @dataclass(frozen=True)
 class Rational:
-    """A body as polynomial plus numerator over powers of the bundle's denominators; ``whole`` as its author wrote it."""
+    """A body as polynomial plus numerator over powers of the bundle's denominators, and ``whole`` as it was written."""
 
     whole: Any
     polynomial: tuple[Any, ...]

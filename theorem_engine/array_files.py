@@ -7,10 +7,12 @@ than that layer. Every way in which a file can be broken ends in ``Rejected``.
 from __future__ import annotations
 
 import json
+import lzma
 import math
+import re
+import struct
 import zipfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,9 +20,12 @@ from theorem_engine.domains import Rejected
 
 #: Arrays of NumPy, which is imported when an array is read and not before.
 Array = Any
-MAX_HEADER = 10**8
-#: Rows and columns: a product of two such matrices still fits into memory.
+#: Limits, checked before anything is read or multiplied: a file of a megabyte can promise terabytes.
+MAX_HEADER = 10**7
+MAX_NPY_HEADER = 10**4
 MAX_ROWS = 20_000
+MAX_ENTRIES = 3 * 4096**2
+MAX_DIMENSIONS, MAX_LENGTH = 64, 2**128
 #: How the numbers of a safetensors file lie in it; BF16 is the upper half of a single-precision number.
 _KINDS = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2",
@@ -62,43 +67,80 @@ class Npz:
         try:
             with zipfile.ZipFile(path) as archive:
                 members = archive.namelist()
-        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        except _BROKEN as error:
             raise Rejected(f"is no readable .npz file ({str(error)[:120]})") from None
         self.names = tuple(member.removesuffix(".npy") for member in members if member.endswith(".npy"))
 
     def read(self, name: str, dimensions: int) -> Array:
         """One array; its header is looked at before its numbers."""
-        shape, dtype = self._member(name, _read_header)
-        _check(name, shape, dimensions, str(dtype), dtype.kind in "fiu")
-        return _finite(name, self._member(name, _read_all))
-
-    def _member(self, name: str, reader: Callable[[Any], Any]) -> Any:
-        """What a reader makes of the bytes of one array."""
         try:
             with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as stream:
-                return reader(stream)
+                return _finite(name, _read_npy(name, stream, dimensions))
         except OSError as error:
             raise Rejected(f"cannot be read ({error.strerror or error})") from None
-        # RuntimeError: encrypted, or a compression that zipfile does not know
-        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-            raise Rejected(f"is no readable .npz file: {name}: {str(error)[:120]}") from None
+        except Rejected:
+            raise
+        except _BROKEN as error:
+            raise Rejected(f"is no readable .npz file: {name[:60]}: {str(error)[:120]}") from None
 
 
-def _read_header(stream: Any) -> tuple[tuple[int, ...], Any]:
-    """Shape and type of a .npy stream."""
-    from numpy.lib import format as npy
+#: What a broken archive makes zipfile raise; RuntimeError: encrypted, or a compression that it does not know.
+_BROKEN = (
+    ValueError, EOFError, KeyError, IndexError, OverflowError, RuntimeError, zipfile.BadZipFile, zlib.error,
+    lzma.LZMAError, struct.error,
+)  # fmt: skip
+#: The header of a .npy array of plain numbers, as NumPy writes it, old and new.
+_NPY_ITEMS = {
+    "descr": r"'(?P<descr>[^'\\]{1,40})'|(?P<fields>\[.*\])",
+    "fortran_order": r"(?P<fortran_order>True|False)",
+    "shape": r"\((?P<shape>[0-9L, ]*)\)",
+}
+_NPY_ITEM = re.compile("|".join(rf"'(?P<is_{key}>{key})': ?(?:{value})(?:, ?)?" for key, value in _NPY_ITEMS.items()))
+_NPY_KIND = re.compile(r"[<>|=]?[fiu][1248]")
 
-    version = npy.read_magic(stream)
-    shape, _, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(stream)
-    if dtype.hasobject:
+
+def _read_npy(name: str, stream: Any, dimensions: int) -> Array:
+    """An array of plain numbers from a .npy stream; its header is taken word by word, never evaluated."""
+    import numpy as np
+
+    magic = stream.read(8)
+    if magic[:6] != b"\x93NUMPY" or magic[6:] not in (b"\1\0", b"\2\0", b"\3\0"):
+        raise ValueError("it does not begin like a .npy array of version 1 to 3")
+    width = 2 if magic[6] == 1 else 4
+    length = int.from_bytes(stream.read(width), "little")
+    if length > MAX_NPY_HEADER:
+        raise ValueError(f"its header is longer than {MAX_NPY_HEADER} bytes")
+    shape, kind, is_fortran = _parse_npy_header(stream.read(length).decode("latin1"))
+    _check(name, shape, dimensions, kind, _NPY_KIND.fullmatch(kind) is not None)
+    dtype = np.dtype(kind)
+    wanted = math.prod(shape) * dtype.itemsize
+    raw = stream.read(wanted)
+    if len(raw) != wanted:
+        raise ValueError("it is cut off")
+    return np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if is_fortran else "C")
+
+
+def _parse_npy_header(text: str) -> tuple[tuple[int, ...], str, bool]:
+    """Shape, type and order of a .npy header."""
+    text = text.strip(" \n\0")
+    found: dict[str, str] = {}
+    place, end = 1, len(text) - 1
+    if text[:1] != "{" or text[-1:] != "}":
+        raise ValueError("its header is no mapping")
+    while place < end and (match := _NPY_ITEM.match(text, place, end)):
+        found.update({key: value for key, value in match.groupdict().items() if value is not None})
+        place = match.end()
+        while place < end and text[place] == " ":
+            place += 1
+    if place != end or not {"is_descr", "is_fortran_order", "is_shape"} <= found.keys():
+        raise ValueError("its header does not state descr, fortran_order and shape")
+    if "O" in found.get("descr", "") or "O'" in found.get("fields", ""):
         raise ValueError("it holds Python objects, which are not opened")
-    return shape, dtype
-
-
-def _read_all(stream: Any) -> Array:
-    from numpy.lib import format as npy
-
-    return npy.read_array(stream, allow_pickle=False)
+    sizes = [part.strip().rstrip("L") for part in found["shape"].split(",") if part.strip()]
+    if len(sizes) > MAX_DIMENSIONS or not all(size.isdigit() and len(size) < 40 for size in sizes):
+        raise ValueError(f"its shape is not one of up to {MAX_DIMENSIONS} sizes below 10^39")
+    kind = found.get("descr", "fields")
+    return tuple(int(size) for size in sizes), kind, found["fortran_order"] == "True"
 
 
 class Safetensors:
@@ -110,7 +152,7 @@ class Safetensors:
         with path.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
             if total < 8 or length > min(MAX_HEADER, total - 8):
-                raise Rejected("is no safetensors file: its header is longer than the file, or than 100 MB")
+                raise Rejected("is no safetensors file: its header is longer than the file, or than 10 MB")
             raw = stream.read(length)
         try:
             header = json.loads(raw.decode("utf-8"), object_pairs_hook=_distinct)
@@ -166,6 +208,10 @@ def _place(name: str, claim: Any, room: int) -> tuple[int, int, str, tuple[int, 
     numbers = [*shape, *offsets] if isinstance(shape, list) and isinstance(offsets, list) else [-1]
     if len(numbers) < 2 or any(type(x) is not int or x < 0 for x in numbers) or len(offsets) != 2:
         raise Rejected(f"is no safetensors file: shape or offsets of {name[:60]} are not whole numbers")
+    if len(shape) > MAX_DIMENSIONS or max(numbers) >= MAX_LENGTH:
+        raise Rejected(
+            f"is no safetensors file: {name[:60]} has more than {MAX_DIMENSIONS} dimensions or sizes from 2^128 on"
+        )
     start, stop = offsets
     # the widths of kinds that are not read here are not known here
     width = int(_KINDS[kind][2]) if kind in _KINDS else None
@@ -183,6 +229,8 @@ def _check(name: str, shape: tuple[int, ...], dimensions: int, kind: str, is_kno
         raise Rejected(f"has {name} of shape {str(shape)[:60]}, not {wanted} with entries")
     if max(shape) > MAX_ROWS:
         raise Rejected(f"has {name} of shape {str(shape)[:60]}; more than {MAX_ROWS} rows or columns are not read")
+    if math.prod(shape) > MAX_ENTRIES:
+        raise Rejected(f"has {name} of shape {str(shape)[:60]}; more than {MAX_ENTRIES:,} entries are not read")
 
 
 def _finite(name: str, array: Array) -> Array:

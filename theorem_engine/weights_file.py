@@ -30,6 +30,8 @@ HEAD = 64
 #: Up to this size the largest singular value is found directly, above it by iteration, which is quicker but may choose
 #: differently among equal ones from run to run.
 DENSE = 1024
+#: Largest dimension for which W_K^T W_Q is formed: some copies of it stay below a gigabyte.
+MAX_COLUMNS = 4096
 #: A rest above this, in units of the identity part, is worth a warning.
 LARGE_REST = 0.25
 _PLACE = re.compile(r"(?P<path>.+?)(?:#(?P<layer>[0-9]{1,4})(?:\.(?P<head>[0-9]{1,4}))?)?")
@@ -111,6 +113,8 @@ def read_weights(place: str) -> tuple[Array, Array | None]:
         key, query = (arrays.read(name, 2) for name in ("W_K", "W_Q"))
     else:
         key, query = _gpt2(arrays, int(match["layer"] or 0), match["head"])
+    if key.shape[1] > MAX_COLUMNS:
+        raise Rejected(f"has p = {key.shape[1]} columns of W_K; W_K^T W_Q is formed up to p = {MAX_COLUMNS}")
     if key.shape != query.shape:
         raise Rejected(f"has W_K of shape {key.shape} and W_Q of shape {query.shape}")
     with np.errstate(all="ignore"):

@@ -144,7 +144,7 @@ def test_malformed_files_are_refused(name, tmp_path):
         {"W_K": np.eye(3), "W_Q": np.eye(4)},
         {"W_K": np.eye(3)},
         {"W_K": np.eye(3), "W_Q": np.full((3, 3), np.nan)},
-        {"W_K": np.eye(3), "W_Q": np.diag([1.0, 1, -1]) - np.eye(3) / 3},
+        {"W_K": np.eye(3), "W_Q": np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 0]])},
         {"W_K": np.eye(3), "W_Q": np.eye(3), "mu": np.zeros(3)},
         {"W_K": np.eye(3), "W_Q": np.array([["a"] * 3] * 3)},
         {"W_K": np.ones(3), "W_Q": np.ones(3)},

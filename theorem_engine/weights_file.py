@@ -113,8 +113,11 @@ def read_weights(place: str) -> tuple[Array, Array | None]:
         key, query = (arrays.read(name, 2) for name in ("W_K", "W_Q"))
     else:
         key, query = _gpt2(arrays, int(match["layer"] or 0), match["head"])
-    if key.shape[1] > MAX_COLUMNS:
-        raise Rejected(f"has p = {key.shape[1]} columns of W_K; W_K^T W_Q is formed up to p = {MAX_COLUMNS}")
+    if key.shape[1] > MAX_COLUMNS or key.size > MAX_COLUMNS**2:
+        raise Rejected(
+            f"has W_K of shape {key.shape}; W_K^T W_Q is formed up to p = {MAX_COLUMNS} columns and {MAX_COLUMNS**2:,} "
+            "entries"
+        )
     if key.shape != query.shape:
         raise Rejected(f"has W_K of shape {key.shape} and W_Q of shape {query.shape}")
     with np.errstate(all="ignore"):
@@ -169,13 +172,15 @@ def _top_triple(matrix: Array) -> tuple[Array, float, Array]:
     from scipy.sparse.linalg import ArpackError, svds
 
     size = matrix.shape[0]
+    if not np.any(matrix):
+        first = np.arange(size) == 0
+        return first * 1.0, 0.0, first * 1.0
     if size > DENSE:
         try:
             # a drawn start is orthogonal to no vector of interest, as a vector of ones may be
             u, values, v = svds(matrix, k=1, v0=np.random.default_rng(0).standard_normal(size))
             return u[:, 0], float(values[0]), v[0]
         except ArpackError:
-            # a matrix of zeros, for one
             pass
     _, vectors = eigh(matrix.T @ matrix, subset_by_index=[size - 1, size - 1])
     right = vectors[:, 0]

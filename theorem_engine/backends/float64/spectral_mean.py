@@ -14,7 +14,7 @@ import numpy as np
 import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.spectral_quadrature import Quadrature
+from theorem_engine.backends.float64.spectral_quadrature import EXPONENT, Quadrature
 from theorem_engine.methods.polynomial import array_roots, scalar_roots
 from theorem_engine.methods.spectral import ARRAY, SCALAR, angle_distance, pole_weights, resolvents
 from theorem_engine.operators.spectral_bundle import Bundle, take_apart
@@ -29,6 +29,8 @@ CLOSE = 1e-5
 NEAR = 0.03
 #: Roundings of a term of a polynomial's mean, in the unit of those of a residue.
 POLYNOMIAL = 4.0
+#: One over the strength of a pole that residues say nothing about.
+UNKNOWN = 1e-30
 #: Points integrated at once: memory stays small.
 BLOCK = 64
 
@@ -98,7 +100,8 @@ class _Lowered:
             self.detail = "residues"
             return totals, errors
         with np.errstate(all="ignore"):
-            table, gaps = self.quadrature.at_point(values, ratio, spike, distance)
+            near = float(_felt(distance, np.array(totals), np.array(sizes), trusted))
+            table, gaps = self.quadrature.at_point(values, ratio, spike, near)
         better = [not trusted or gap < e for gap, e in zip(gaps, errors, strict=True)]
         self.detail = f"quadrature for {sum(better)} of {len(better)}"
         return (
@@ -140,7 +143,9 @@ class _Lowered:
         where = np.flatnonzero(doubtful)
         for part in np.array_split(where, -(-where.size // BLOCK)) if where.size else ():
             here = [v[part] for v in values], ratio[part], spike[part]
-            table, gaps = self.quadrature.at_points(*here, np.nan_to_num(distance[part], nan=0.0, posinf=0.0))
+            near = np.nan_to_num(distance[part], nan=0.0, posinf=0.0 if self.poles else np.inf)
+            near = _felt(near, totals[:, part], sizes[:, part], trusted[part])
+            table, gaps = self.quadrature.at_points(*here, near)
             better = ~trusted[part] | (gaps < errors[:, part])
             totals[:, part] = np.where(better, table, totals[:, part])
             errors[:, part] = np.where(better, gaps, errors[:, part])
@@ -151,6 +156,17 @@ class _Lowered:
 def _distance(z: complex, ratio: float) -> float:
     """Distance of a root from the bulk in the plane of the angle; zero where there is no root."""
     return angle_distance(z, ratio, SCALAR) if abs(z) < 1e150 else 0.0
+
+
+def _felt(distance: Any, totals: Any, sizes: Any, trusted: Any) -> Any:
+    """The distance at which a pole as strong as the mean itself would disturb the midpoint rule as much.
+
+    The rule leaves a pole's own part of the sum times exp(-2 count distance); near a small denominator that part is
+    larger than the mean by many powers of ten. What is not known of it is taken as very large.
+    """
+    parts = np.where(sizes > 0, sizes / np.maximum(np.abs(totals), np.abs(sizes) * UNKNOWN), 1.0)
+    strength = np.where(trusted & np.isfinite(parts).all(axis=0), np.maximum(parts.max(axis=0), 1.0), 1 / UNKNOWN)
+    return distance * EXPONENT / (EXPONENT + np.log(strength) / 2)
 
 
 class _Pole:

@@ -10,10 +10,33 @@ import sympy
 
 from theorem_engine.domains import Choice, Domain
 from theorem_engine.errors import BadNumber, OutOfDomain
-from theorem_engine.functions import softplus
+from theorem_engine.functions import (
+    OwenT,
+    erfcx,
+    expm1,
+    log1p,
+    log_softplus,
+    mills,
+    normal_cdf,
+    normal_pdf,
+    softplus,
+)
 from theorem_engine.values import NotANumber
 
 _SCORE = sympy.Symbol("chi", real=True)
+#: Functions of a kernel: those that every backend knows, and whose derivatives it knows.
+FUNCTIONS: frozenset[Any] = frozenset({
+    sympy.exp, sympy.log, sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc,
+    sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy.csch,
+    sympy.asin, sympy.acos, sympy.atan, sympy.asinh, sympy.acosh, sympy.atanh,
+    sympy.erf, sympy.erfc, sympy.LambertW, sympy.Abs, sympy.Max, sympy.Min,
+    OwenT, erfcx, expm1, log1p, log_softplus, mills, normal_cdf, normal_pdf, softplus,
+})  # fmt: skip
+#: What else a kernel may be made of: sums, powers, branches and their conditions.
+_GRAMMAR = (
+    sympy.Add, sympy.Mul, sympy.Pow, sympy.Piecewise, sympy.functions.elementary.piecewise.ExprCondPair,
+    sympy.StrictGreaterThan, sympy.GreaterThan, sympy.StrictLessThan, sympy.LessThan, sympy.And, sympy.Or, sympy.Not,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,8 +147,22 @@ def _read(expression: Any) -> Any:
         raise BadNumber(f"{str(expression)[:80]!r} is not a SymPy expression of one letter")
     if expression.atoms(sympy.Float):
         raise BadNumber(f"{str(expression)[:80]} contains a binary number; write exact rationals, or digits are lost")
+    _refuse_unknown(expression)
     (letter,) = expression.free_symbols
     return expression.xreplace({letter: _SCORE})
+
+
+def _refuse_unknown(expression: Any) -> None:
+    """Whatever a backend does not know would reach its code as a bare name: only what is listed here may pass."""
+    for node in sympy.preorder_traversal(expression):
+        is_number = isinstance(node, (sympy.Number, sympy.NumberSymbol, sympy.logic.boolalg.BooleanAtom))
+        if is_number or isinstance(node, sympy.Symbol) or type(node) in _GRAMMAR or type(node) in FUNCTIONS:
+            continue
+        names = ", ".join(sorted(function.__name__ for function in FUNCTIONS))
+        raise BadNumber(
+            f"{str(expression)[:80]!r} contains {type(node).__name__[:40]!r}, which no backend evaluates; "
+            f"a kernel is made of sums, products, powers, Piecewise and the functions {names}"
+        )
 
 
 def _refuse_bad_kernel(kernel: Any) -> None:
@@ -171,6 +208,7 @@ def _constant(name: str, given: Any) -> Any:
         value = None
     if not isinstance(value, sympy.Expr) or not (value.is_number and value.is_real and value.is_finite):
         raise BadNumber(f"{name}={str(given)[:60]!r} is not a finite real number")
+    _refuse_unknown(value)
     return value
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import sympy
+from sympy.core.function import AppliedUndef
 
-from theorem_engine.errors import NotAvailable
+from theorem_engine.errors import MissingDefinition, NotAvailable
 from theorem_engine.plan import Evaluate, Operate, Plan, Solve
 from theorem_engine.trace import inside_operator, is_heard
 
@@ -158,6 +159,7 @@ class Listing:
 
 def straight_line(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> Listing:
     """Order the equations after common-subexpression elimination, keeping only what the outputs need."""
+    _refuse_bare_names(inputs, equations)
     plain = {
         symbol: sympy.Symbol(f"v{i}", **symbol.assumptions0)
         for i, symbol in enumerate([*inputs, *(s for s, _ in equations)])
@@ -178,6 +180,18 @@ def straight_line(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], o
                 placed.setdefault(top, definitions[top])
                 stack.pop()
     return Listing([plain[s] for s in inputs], list(placed.items()), [plain[s] for s in outputs])
+
+
+def _refuse_bare_names(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]]) -> None:
+    """Generated code holds names of ours only: letters are renamed, functions are those the backends know."""
+    known = {*inputs, *(symbol for symbol, _ in equations)}
+    for _, expression in equations:
+        for call in expression.atoms(AppliedUndef):
+            raise NotAvailable(
+                f"the function {str(call.func)[:40]!r} has no definition: nothing can evaluate it"
+            )
+        for symbol in expression.free_symbols - known:
+            raise MissingDefinition(f"the letter {str(symbol)[:40]!r} of an expression is neither given nor defined")
 
 
 def get_backend(name: str) -> Backend:

@@ -12,6 +12,7 @@ from sympy.printing.numpy import NumPyPrinter
 
 from theorem_engine.backends.base import Backend, Numeric, straight_line
 from theorem_engine.domains import ComplexValue, Distribution
+from theorem_engine.errors import NotAvailable
 from theorem_engine.plan import Solve
 from theorem_engine.values import as_float
 
@@ -130,6 +131,16 @@ def _printer() -> _Printer:
     )
 
 
+def _refuse_unknown(lines: Sequence[tuple[Any, Any]]) -> None:
+    """A function without a meaning in NumPy is refused by name; its name is never run."""
+    printer = _printer()
+    known = {*printer.known_functions, *printer._rewriteable_functions}
+    for function in {type(call) for _, expression in lines for call in expression.atoms(sympy.Function)}:
+        name = function.__name__
+        if name not in known and not hasattr(printer, f"_print_{name}"):
+            raise NotAvailable(f"the function {name} is not evaluated in double precision")
+
+
 class Float64(Backend):
     """Double precision on scalars or on arrays of any shape."""
 
@@ -140,6 +151,7 @@ class Float64(Backend):
     ) -> Numeric:
         """SymPy's NumPy printer with our assignments in place of its own elimination."""
         code = straight_line(inputs, equations, outputs)
+        _refuse_unknown(code.lines)
         return sympy.lambdify(
             code.inputs, tuple(code.results), modules=[namespace(), "numpy"], printer=_printer(),
             cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,

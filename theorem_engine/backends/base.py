@@ -187,9 +187,7 @@ def _refuse_bare_names(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any
     known = {*inputs, *(symbol for symbol, _ in equations)}
     for _, expression in equations:
         for call in expression.atoms(AppliedUndef):
-            raise NotAvailable(
-                f"the function {str(call.func)[:40]!r} has no definition: nothing can evaluate it"
-            )
+            raise NotAvailable(f"the function {str(call.func)[:40]!r} has no definition: nothing can evaluate it")
         for symbol in expression.free_symbols - known:
             raise MissingDefinition(f"the letter {str(symbol)[:40]!r} of an expression is neither given nor defined")
 

@@ -90,8 +90,9 @@ def window(size: Callable[[Any], Any], reach: float, step: float, threshold: flo
 
 
 def trapezoid_line(
-    integrand: Integrand, low: float, high: float, step: float = 0.25, in_one_call: bool = False
-) -> list[tuple[Any, Any]]:
+    integrand: Integrand, low: float, high: float, step: float = 0.25, in_one_call: bool = False,
+    sure: float | None = None, size_of: Sequence[int] | None = None,
+) -> list[tuple[Any, Any]]:  # fmt: skip
     """Integrals over the line of functions analytic in a strip and negligible outside [low, high].
 
     The trapezoid rule converges geometrically there; the step is halved until the sums settle, new
@@ -99,6 +100,11 @@ def trapezoid_line(
 
     The first halving always takes place: ``in_one_call`` asks for the nodes before and after it together, which
     saves a call where calls are dear but holds twice as many values.
+
+    A change of 1e-8 by halving leaves rounding after it if one scale rules the integrand. Where a small part of it may
+    be sharper than the rest, ``sure`` is the step at which theory knows all of it to be summed; until then only changes
+    of the size of rounding settle. ``size_of`` names for each row of stacked integrands the row whose absolute values
+    its rounding is relative to.
     """
     first, last = np.floor(low / step), np.ceil(high / step)
     if in_one_call:
@@ -111,9 +117,14 @@ def trapezoid_line(
         results, settled = [], True
         for (old_sum, old_size), (new_sum, new_size) in zip(sums, new, strict=True):
             value, scale = (old_sum + new_sum) * step / 2, (old_size + new_size) * step / 2
+            if size_of is not None:
+                scale = scale[list(size_of)]
             gap = np.abs(value - old_sum * step)
-            settled = settled and bool(np.all((gap <= 1e-8 * scale) | (scale < 1e-300)))
-            results.append((value, _squared(gap, scale) + 4 * EPS * scale))
+            is_sure = sure is None or step / 2 <= sure
+            enough = 1e-8 if is_sure else TOLERANCE
+            settled = settled and bool(np.all((gap <= enough * scale) | (scale < 1e-300)))
+            left = _squared(gap, scale) if is_sure else gap
+            results.append((value, left + 4 * EPS * scale))
         if settled:
             return results
         sums, new = [(a + c, b + d) for (a, b), (c, d) in zip(sums, new, strict=True)], []
@@ -130,11 +141,14 @@ def _legendre_tail() -> Array:
     return np.asarray(np.linalg.inv(np.polynomial.legendre.legvander(2 * nodes - 1, 15))[14:].T, dtype=float)
 
 
-def legendre_panels(integrand: Integrand, edges: Any) -> list[tuple[float, float]]:
+def legendre_panels(
+    integrand: Integrand, edges: Any, size_of: Sequence[int] | None = None
+) -> list[tuple[float, float]]:
     """Integrals over [edges[0], edges[-1]] of smooth functions of very uneven scale: panels halved where needed.
 
     The error of Gauss's rule on a panel is about the square of the last Legendre coefficients, relative to the
-    integral over that panel.
+    integral over that panel. ``size_of`` names for each integrand the one whose absolute values its rounding is
+    relative to.
     """
     base, weights = gauss_legendre(16)
     lows, highs = np.asarray(edges[:-1], dtype=float), np.asarray(edges[1:], dtype=float)
@@ -147,6 +161,8 @@ def legendre_panels(integrand: Integrand, edges: Any) -> list[tuple[float, float
             found = np.stack([np.broadcast_to(v, (nodes.size,)) for v in found])
         values = found.reshape(-1, *nodes.shape)
         sums, sizes = (values @ weights) * widths, (np.abs(values) @ weights) * widths
+        if size_of is not None:
+            sizes = sizes[list(size_of)]
         rough = np.max(np.abs(values @ _legendre_tail()), axis=-1) * widths
         error = np.minimum(rough, 10 * rough**2 / (sizes + 1e-300))
         if totals is None:

@@ -29,13 +29,12 @@ from theorem_engine.methods.laplace_nodes import (
     edges_along,
     even_grid,
     find_window,
-    graded_nodes,
-    nodes_along,
     normal_weights,
-    panel_edges,
     refuse_too_many,
 )
-from theorem_engine.methods.quadrature import legendre_panels, trapezoid_line
+from theorem_engine.methods.panels import graded_edges, nodes_of, resolve
+from theorem_engine.methods.quadrature import EPS, legendre_panels, trapezoid_line
+from theorem_engine.operators.sharp_places import Place, SharpPlaces, finest
 from theorem_engine.operators.token_layout import Layout, make_layout
 from theorem_engine.operators.token_mean import Hardmax
 from theorem_engine.trace import note
@@ -45,6 +44,10 @@ from theorem_engine.values import as_float
 UNSEARCHED = 512
 #: Points of a token held fixed that are evaluated together.
 TOGETHER = 20_000
+#: Nodes of a token at most.
+MOST_NODES = 800_000
+#: Where the sign of a factor is looked at.
+SIGNS = np.linspace(-REACH, REACH, 97)
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -153,31 +156,45 @@ class _Single:
         gap = gap / (2 * slope) if slope > 0 else 0.0
         # exponential tilt towards large kernels, and the rare event that makes a tiny mean
         tilt = max(gap, min(self.powers * slope, math.sqrt(2 * math.log(max(longest, 1)))))
-        sides = [side.token(values, min(REACH + gap, 38.0), min(REACH + tilt, 38.0)) for side in self.sides]
-        integrand = self._integrand(sides, lengths, extra)
+        signed = [side.signed(values) for side in self.sides]
+        try:
+            sides = [
+                side.token(values, min(REACH + gap, 38.0), min(REACH + tilt, 38.0), own)
+                for side, own in zip(self.sides, signed, strict=True)
+            ]
+        except NotConverged:
+            raise NotConverged("token mean: the weights are too steep to be resolved") from None
+        integrand, size_of = self._integrand(sides, lengths, extra, [side.sizes(own) for side, own in
+                                                                     zip(self.sides, signed, strict=True)])  # fmt: skip
         low = -max(s.highest for s in sides) - 50 - math.log(longest)
         high = -min(s.lowest for s in sides) + 6
         try:
             # exponential kernels leave the integrand analytic in the strip the trapezoid rule needs, however flat
             is_exponential = all(side.line is not None for side in self.sides)
             if not is_exponential and all(isinstance(s, DenseToken) for s in sides):
-                integrals = _on_panels(integrand, sides, low, high)
+                integrals = _on_panels(integrand, sides, low, high, size_of)
             else:
-                integrals = self._on_lattice(integrand, sides, low, high, values, longest)
+                integrals = self._on_lattice(integrand, sides, low, high, values, longest, size_of)
         except NotConverged:
             raise NotConverged("token mean: the Laplace integral does not settle") from None
-        return combine(self.layout, coefficients, integrals)
+        return combine(self.layout, coefficients, integrals[: len(self.pairs)])
 
     def _on_lattice(
         self, integrand: Callable[[Any], Any], sides: list[Token], low: float, high: float,
-        values: tuple[Any, ...], longest: int,
+        values: tuple[Any, ...], longest: int, size_of: list[int],
     ) -> list[tuple[Any, Any]]:  # fmt: skip
-        """The trapezoid rule; brackets are Gaussian averages, smooth on the scale of the slope."""
+        """The trapezoid rule; brackets are Gaussian averages, smooth on the scale of the slope.
+
+        A factor that is steeper than that shows through. At the step H all that is left is rounding, whatever it is.
+        """
         has_point = isinstance(sides[-1], PointToken)
         if isinstance(sides[-1], PointToken):
             # a token at a fixed score is not smoothed: its nodes in u are as dense as for a flat kernel
             refuse_too_many((high - low) / H * sides[-1].logs.size, 40_000_000)
         smooth = min((side.slope(values) for side in self.sides if side.has_normal), default=0.0)
+        is_rough = any(not side.sharp.is_empty for side in self.sides)
+        if is_rough:
+            smooth *= min(1.0, min(finest(side.sharp(*values), REACH) for side in self.sides))
         # the largest of many tokens varies less than one, and so does what it takes of the weights
         narrow = 1 if longest < 50 else 2
         step = 2 * H * 2 ** max(0, int(math.log2(max(smooth / narrow, 0.5))))
@@ -185,12 +202,35 @@ class _Single:
             low, high = find_window(lambda u: list(integrand(u)), even_grid(low, high, max(1.0, smooth / 3)))
         if has_point:
             # values at many points: summed one product after the other, for no more nodes at once than need be
-            return trapezoid_line(lambda u: list(integrand(u)), low, high, step)
-        ((found, errors),) = trapezoid_line(lambda u: [integrand(u)], low, high, step, in_one_call=True)
+            return trapezoid_line(lambda u: list(integrand(u)), low, high, step, sure=H if is_rough else None)
+        ((found, errors),) = trapezoid_line(
+            lambda u: [integrand(u)], low, high, step, in_one_call=True, sure=H if is_rough else None, size_of=size_of
+        )
         return list(zip(found, errors, strict=True))
 
-    def _integrand(self, sides: list[Token], lengths: list[tuple[int, float]], extra: Any) -> Callable[[Any], Any]:
-        """All products as functions of u, stacked along the first axis."""
+    def _integrand(
+        self, sides: list[Token], lengths: list[tuple[int, float]], extra: Any, sizes: list[list[int]]
+    ) -> tuple[Callable[[Any], Any], list[int]]:
+        """All products as functions of u, stacked along the first axis, and for each the row that holds its size.
+
+        ``sizes`` are the brackets of absolute factors: a sum over tokens that cancels is rounded relative to these.
+        """
+        ordinary_keys, pairs = list(self.ordinary), list(self.pairs)
+        size_of = []
+        for place, (others, own) in enumerate(self.pairs):
+            each, power = ordinary_keys[others]
+            wide = tuple(sizes[0][i] for i in each), power
+            held = None if own is None else sizes[1][own]
+            if wide == (each, power) and held == own:
+                size_of.append(place)
+                continue
+            if wide not in ordinary_keys:
+                ordinary_keys.append(wide)
+            key = ordinary_keys.index(wide), held
+            if key not in pairs:
+                pairs.append(key)
+            size_of.append(pairs.index(key))
+        size_of += range(len(self.pairs), len(pairs))
 
         def integrand(u: Any) -> Any:
             brackets: list[Brackets] = [side(u) for side in sides]
@@ -199,7 +239,7 @@ class _Single:
                 rest = np.exp(-extra * np.exp(u)) if extra else 1.0
             powers: dict[int, Any] = {}
             ordinary = []
-            for places, power in self.ordinary:
+            for places, power in ordinary_keys:
                 count = len(places)
                 if count not in powers:
                     powers[count] = rest * sum_of_powers(log_b, lengths, int(self.has_hidden), count)
@@ -209,19 +249,21 @@ class _Single:
                 ordinary.append(value)
             hidden = brackets[1].values if self.has_hidden else []
             shape = np.broadcast_shapes(u.shape, *{v.shape for v in (*ordinary, *hidden)})
-            results = np.empty((len(self.pairs), *shape))
-            for row, (others, own) in zip(results, self.pairs, strict=True):
+            results = np.empty((len(pairs), *shape))
+            for row, (others, own) in zip(results, pairs, strict=True):
                 np.multiply(ordinary[others], 1.0 if own is None else hidden[own], out=row)
             return results
 
-        return integrand
+        return integrand, size_of
 
 
-def _on_panels(integrand: Callable[[Any], Any], sides: list[Any], low: float, high: float) -> list[tuple[Any, Any]]:
+def _on_panels(
+    integrand: Callable[[Any], Any], sides: list[Any], low: float, high: float, size_of: list[int]
+) -> list[tuple[Any, Any]]:
     """Panels that follow the kernels: where these are flat the integrand changes within one unit of u."""
     close, apart = (np.unique(np.concatenate([s.marks(spacing) for s in sides])) for spacing in (1 / 3, 1.0))
     low, high = find_window(lambda u: [integrand(u)], edges_along(close, low, high, 0.5))
-    return legendre_panels(integrand, edges_along(apart, low, high, 2.0))
+    return legendre_panels(integrand, edges_along(apart, low, high, 2.0), size_of)
 
 
 def sum_of_powers(log_b: Any, lengths: list[tuple[int, float]], hidden: int, count: int) -> Any:
@@ -257,6 +299,9 @@ class _Side:
         self.is_hidden = is_hidden
         self.is_shifted = is_hidden and self.has_normal
         self.is_point = not self.has_normal and not any(x in f.free_symbols for f in inserted)
+        self.sharp = SharpPlaces(
+            inserted if self.line is not None else [kernel, *inserted], x, parameters, backend
+        )  # fmt: skip
 
     def slope(self, values: tuple[Any, ...]) -> float:
         """Largest rate of log h."""
@@ -275,34 +320,96 @@ class _Side:
             value = float(np.max(self.kernel(0.0, *values)[0]))
         return value if math.isfinite(value) else 0.0
 
-    def token(self, values: tuple[Any, ...], left: float, right: float) -> Token:
+    def signed(self, values: tuple[Any, ...]) -> list[bool]:
+        """Which factors change their sign, so that their brackets cancel."""
+        if self.is_point or self.inserted is None:
+            return [False] * (0 if self.inserted is None else len(self._factors(0.0, values)))
+        return [bool(np.min(f) < 0 < np.max(f)) for f in self._factors(SIGNS, values)]
+
+    def sizes(self, signed: list[bool]) -> list[int]:
+        """For each bracket the one that holds its size: itself, or one further on with the absolute factor."""
+        found, further = [], len(self.columns)
+        for place, column in enumerate(self.columns):
+            is_own = column is None or not (signed[column] or self._is_rough)
+            found.append(place if is_own else further)
+            further += not is_own
+        return found + list(range(len(self.columns), further))
+
+    @property
+    def _is_rough(self) -> bool:
+        """Whether factors have an error of their own, which their sizes carry."""
+        return not (self.is_point or self.sharp.is_empty)
+
+    def token(self, values: tuple[Any, ...], left: float, right: float, signed: list[bool]) -> Token:
         """The brackets at these values, as a function of u."""
         if self.is_point:
-            return PointToken(self.kernel(0.0, *values)[0], self._asked(self._factors(0.0, values)))
-        if self.line is not None:
-            slope, centre = (float(v) for v in self.line(*values))
-            if abs(slope) >= 2 * H:
-                left, right = (left, right) if slope > 0 else (right, left)
-                asked = [(p, 0 if c is None else c + 1) for p, c in zip(self.powers, self.columns, strict=True)]
-                return LatticeToken(slope, centre, -left, right, lambda x: self._factors(x, values), asked)
+            factors = self._factors(0.0, values)
+            return PointToken(self.kernel(0.0, *values)[0], self._asked(factors, factors, signed))
         slope = self.slope(values)
+        is_lattice = self.line is not None and slope >= 2 * H
+        step = H / slope if is_lattice else min(0.5, STEP / max(slope, 1e-300))
+        places = self.sharp(*values)
+        is_even = not (self.sharp.has_switches or self.breaks is not None) and (self.line is not None or slope <= STEEP)
+        if not is_even or step > 1.01 * STEP * finest(places, max(left, right)):
+            return self._on_panels(values, left, right, signed, places)
+        if is_lattice and self.line is not None:
+            rate, centre = (float(v) for v in self.line(*values))
+            ends = (-left, right) if rate > 0 else (-right, left)
+            return self._on_lattice(values, rate, centre, ends, signed)
+        x = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1, dtype=np.float64) * step
+        factors = self._factors(x, values)
+        return self._dense(values, x, normal_weights(x, step), self._asked(factors, factors, signed))
+
+    def _on_lattice(
+        self, values: tuple[Any, ...], rate: float, centre: float, ends: tuple[float, float], signed: list[bool]
+    ) -> LatticeToken:
+        count = len(signed)
+        asked = [(p, 0 if c is None else c + 1) for p, c in zip(self.powers, self.columns, strict=True)]
+        asked += [(p, 1 + count + c) for p, c in zip(self.powers, self.columns, strict=True)
+                  if c is not None and (signed[c] or self._is_rough)]  # fmt: skip
+
+        def factors(x: Any) -> list[Any]:
+            found = self._factors(x, values)
+            return [*found, *(np.abs(f) for f in found)] if len(asked) > len(self.columns) else found
+
+        return LatticeToken(rate, centre, *ends, factors, asked)
+
+    def _on_panels(
+        self, values: tuple[Any, ...], left: float, right: float, signed: list[bool], places: list[Place]
+    ) -> DenseToken:
+        """Nodes that follow the kernel and every factor, however steep."""
+        known = [(float(p.at), float(p.scale)) for p in places]
         if self.breaks is not None:
-            x, weights = graded_nodes(-left, right, [float(b) for b in self.breaks(*values)])
-        elif slope > STEEP:
-            x, weights = nodes_along(lambda x: self.kernel(x, *values)[0], panel_edges(-left, right, 0.5), 800_000)
-        else:
-            step = min(0.5, STEP / max(slope, 1e-300))
-            x = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1, dtype=np.float64) * step
-            weights = normal_weights(x, step)
+            # a kernel that vanishes at its kink needs nodes at every scale there
+            known += [(float(b), 2.0**-56) for b in self.breaks(*values)]
+
+        def functions(x: Any) -> list[Any]:
+            logs = np.broadcast_to(np.asarray(self.kernel(x, *values)[0], dtype=float), x.shape)
+            return [logs, *self._factors(x, values)]
+
+        with np.errstate(all="ignore"):
+            found = resolve(functions, graded_edges(-left, right, 0.5, known), MOST_NODES, rises=1)
+        x, weights = nodes_of(found.edges)
+        factors = self._factors(x, values)
+        sizes = [np.abs(f) + np.repeat(slack, 16) / (4 * EPS) for f, slack in zip(factors, found.slack, strict=True)]
+        return self._dense(values, x, weights * normal_weights(x, 1.0), self._asked(factors, sizes, signed))
+
+    def _dense(self, values: tuple[Any, ...], x: Any, weights: Any, asked: list[tuple[int, Any]]) -> DenseToken:
         logs = np.broadcast_to(np.asarray(self.kernel(x, *values)[0], dtype=float), x.shape)
         check_kernel(logs, self.breaks is not None)
-        return DenseToken(x, weights, logs, self._asked(self._factors(x, values)), not self.is_hidden)
+        return DenseToken(x, weights, logs, asked, not self.is_hidden)
 
     def _factors(self, x: Any, values: tuple[Any, ...]) -> list[Any]:
-        return list(self.inserted(x, *values)) if self.inserted is not None else []
+        if self.inserted is None:
+            return []
+        found = self.inserted(x, *values)
+        return [np.broadcast_to(f, np.shape(x)) for f in found] if np.ndim(x) else list(found)
 
-    def _asked(self, factors: list[Any]) -> list[tuple[int, Any]]:
-        return [(p, None if c is None else factors[c]) for p, c in zip(self.powers, self.columns, strict=True)]
+    def _asked(self, factors: list[Any], sizes: list[Any], signed: list[bool]) -> list[tuple[int, Any]]:
+        """All brackets, then those with the sizes of factors."""
+        own = [(p, None if c is None else factors[c]) for p, c in zip(self.powers, self.columns, strict=True)]
+        return own + [(p, np.abs(sizes[c])) for p, c in zip(self.powers, self.columns, strict=True)
+                      if c is not None and (signed[c] or self._is_rough)]  # fmt: skip
 
 
 def check_kernel(logs: Any, may_vanish: bool) -> None:

@@ -54,7 +54,9 @@ class ElementWise:
     breaks: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "function", _read(self.function))
+        # the plain form overflows at large scores
+        plain = _read(self.function).replace(_is_soft_logarithm, lambda node: softplus(_exponent(node)))
+        object.__setattr__(self, "function", plain)
         object.__setattr__(self, "breaks", _read_breaks(self.breaks))
 
     def at(self, score: Any) -> Any:

@@ -67,7 +67,7 @@ def resolve(
     functions: Callable[[Array], Sequence[Any]], edges: Array, most: int, rises: int = 0, span: float = 1.0,
     count: int = 16, floor: float = -np.inf,
 ) -> Resolved:  # fmt: skip
-    """Halve panels until every function is a polynomial there, and each of the first ``rises`` changes by ``span`` at most.
+    """Halve panels until every function is a polynomial there; the first ``rises`` change by ``span`` at most on each.
 
     Those first functions are logarithms, resolved absolutely; where they are below ``floor`` nobody looks. The others
     are resolved relative to their size on the panel.

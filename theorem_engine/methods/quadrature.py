@@ -142,13 +142,14 @@ def _legendre_tail() -> Array:
 
 
 def legendre_panels(
-    integrand: Integrand, edges: Any, size_of: Sequence[int] | None = None
-) -> list[tuple[float, float]]:
+    integrand: Integrand, edges: Any, size_of: Sequence[int] | None = None,
+    noise: Callable[[Array], Array] | None = None,
+) -> list[tuple[float, float]]:  # fmt: skip
     """Integrals over [edges[0], edges[-1]] of smooth functions of very uneven scale: panels halved where needed.
 
     The error of Gauss's rule on a panel is about the square of the last Legendre coefficients, relative to the
     integral over that panel. ``size_of`` names for each integrand the one whose absolute values its rounding is
-    relative to.
+    relative to, ``noise`` says by how much the integrand amplifies the rounding of a node.
     """
     base, weights = gauss_legendre(16)
     lows, highs = np.asarray(edges[:-1], dtype=float), np.asarray(edges[1:], dtype=float)
@@ -166,13 +167,14 @@ def legendre_panels(
         rough = np.max(np.abs(values @ _legendre_tail()), axis=-1) * widths
         error = np.minimum(rough, 10 * rough**2 / (sizes + 1e-300))
         if totals is None:
-            totals = np.zeros((3, len(values)))
+            totals = np.zeros((4, len(values)))
             scale = sizes.sum(axis=1)[:, None] + 1e-300
         good = np.all(error <= 4 * EPS * np.maximum(scale, totals[1, :, None]), axis=0)
         bad = ~good
-        totals += np.stack([sums[:, good].sum(axis=1), sizes[:, good].sum(axis=1), error[:, good].sum(axis=1)])
+        loud = sizes if noise is None else sizes + ((np.abs(values) * noise(nodes)) @ weights) * widths
+        totals += np.stack([part[:, good].sum(axis=1) for part in (sums, sizes, error, loud)])
         if good.all():
-            return [(float(value), float(left + 4 * EPS * size)) for value, size, left in totals.T]
+            return [(float(value), float(left + 4 * EPS * size)) for value, _, left, size in totals.T]
         # nodes come to the integrand in rising order
         halves = np.stack([lows[bad], (lows[bad] + highs[bad]) / 2, highs[bad]])
         lows, highs = halves[:2].T.ravel(), halves[1:].T.ravel()

@@ -1,4 +1,4 @@
-"""Gaussian means in double precision: trapezoid rule for analytic bodies, panels between breaks."""
+"""Gaussian means in double precision: trapezoid rule for analytic bodies, panels between breaks and for steep ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.errors import NotConverged
-from theorem_engine.methods.quadrature import legendre_interval, trapezoid_line, window
+from theorem_engine.methods.panels import graded_edges
+from theorem_engine.methods.quadrature import legendre_interval, legendre_panels, trapezoid_line, window
 from theorem_engine.operators.gaussian_mean import bandwidth
+from theorem_engine.operators.sharp_places import Place, SharpPlaces, amplification, finest
 from theorem_engine.trace import note
 
 #: Beyond this the normal density is zero in float64, so nothing is lost however fast the body grows.
@@ -21,6 +23,8 @@ FASTEST, SPREAD = 1e5, 9.0
 #: Where frequencies are looked at.
 PLACES = np.linspace(-9.5, 9.5, 77)
 _NORM = float(1 / np.sqrt(2 * np.pi))
+#: Scales of a body, relative to that of the normal law, at which an even rule is still short: for one point, for many.
+SHORT, SHORT_FOR_MANY, MANY = 1 / 8, 1 / 256, 32
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -32,14 +36,19 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     waves = [sympy.Max(*(bandwidth(m.body, x) for m in means)) for x in variables]
     bands = [backend.function([*variables, *parameters], [w]) if w != 0 else None for w in waves]
 
+    bodies = [m.body for m in means]
+    # the inner mean sees each value of the outer letter, the outer mean the middle of the inner one
+    sharp = [SharpPlaces(bodies, variables[0], (*variables[1:], *parameters), backend)]
+    if len(variables) == 2:
+        middle = [body.xreplace({variables[0]: sympy.S.Zero}) for body in bodies]
+        sharp.append(SharpPlaces(middle, variables[1], parameters, backend))
+
     def evaluate(*values: Any) -> list[Any]:
         with np.errstate(all="ignore"):
-            if marks is not None:
-                results = _between(body, marks(*values), values)
-            elif len(variables) == 1:
-                results = _line(body, values, bands[0])
+            if len(variables) == 1:
+                results = _mean(body, values, bands[0], sharp[0], marks)
             else:
-                results = _plane(body, values, bands)
+                results = _plane(body, values, bands, sharp)
         note("Gaussian mean", [error for _, error in results])
         return [value for value, _ in results]
 
@@ -63,11 +72,55 @@ def _first_step(band: Numeric | None, *arguments: Any) -> float:
     return min(0.25, 2.0 ** -math.ceil(math.log2((highest + SPREAD) / (2 * math.pi))))
 
 
-def _line(body: Numeric, values: tuple[Any, ...], band: Numeric | None = None) -> list[tuple[Any, Any]]:
+def _mean(
+    body: Numeric, values: tuple[Any, ...], band: Numeric | None, sharp: SharpPlaces, marks: Numeric | None = None
+) -> list[tuple[Any, Any]]:
+    """Over one variable, by the rule that the body's scale and kinks ask for."""
+    places = sharp(*values)
+    scale = finest(places, REACH)
+    shape = np.broadcast_shapes(*(np.shape(v) for v in values)) if values else ()
+    is_long = scale < (SHORT if math.prod(shape) < MANY else SHORT_FOR_MANY)
+    if not (is_long or (sharp.has_switches and marks is None)):
+        if marks is not None:
+            return _between(body, marks(*values), values) if scale > 1 else _at_points(body, values, sharp, marks)
+        return _line(body, values, band, min(1.0, scale))
+    return _at_points(body, values, sharp, marks)
+
+
+def _at_points(
+    body: Numeric, values: tuple[Any, ...], sharp: SharpPlaces, marks: Numeric | None
+) -> list[tuple[Any, Any]]:
+    """Point by point, on panels that follow the body."""
+    shape = np.broadcast_shapes(*(np.shape(v) for v in values)) if values else ()
+    if shape == ():
+        breaks = [] if marks is None else [Place(m, np.inf) for m in marks(*values)]
+        return list(_on_panels(body, values, [*sharp(*values), *breaks]))
+    flat = [np.broadcast_to(np.asarray(v, dtype=object), shape).ravel() for v in values]
+    rows = [_at_points(body, tuple(v[i] for v in flat), sharp, marks) for i in range(flat[0].size)]
+    found = np.array(rows, dtype=float)
+    return [(found[:, k, 0].reshape(shape), found[:, k, 1].reshape(shape)) for k in range(found.shape[1])]
+
+
+def _on_panels(body: Numeric, values: tuple[Any, ...], places: list[Place]) -> list[tuple[float, float]]:
+    def integrand(x: Any) -> list[Any]:
+        return _weighted(body, x, values)
+
+    low, high = window(lambda x: np.max([np.abs(v) for v in _same_shape(integrand(x))], axis=0), REACH, 0.25)
+    known = [(float(p.at), float(p.scale)) for p in places]
+    near = [at + sign * min(40 * scale, 1.0) for at, scale in known if abs(at) < REACH for sign in (-1, 1)]
+    first, last = max(-REACH, float(np.min([low, *near]))), min(REACH, float(np.max([high, *near])))
+    edges = graded_edges(first, last, 0.5, known)
+    return legendre_panels(integrand, edges, noise=lambda x: amplification(places, x))
+
+
+def _line(
+    body: Numeric, values: tuple[Any, ...], band: Numeric | None = None, scale: float = 1.0
+) -> list[tuple[Any, Any]]:
     def integrand(x: Any) -> list[Any]:
         return _weighted(body, x, values)
 
     step = _first_step(band, PLACES, *(np.asarray(v)[..., None] if np.ndim(v) else v for v in values))
+    step = min(step, 0.25 * 2.0 ** math.floor(math.log2(scale)))
     low, high = window(lambda x: np.max([np.abs(v) for v in _same_shape(integrand(x))], axis=0), REACH, 0.25)
     return trapezoid_line(integrand, float(np.min(low)), float(np.max(high)), step)
 
@@ -82,8 +135,11 @@ def _between(body: Numeric, marks: list[Any], values: tuple[Any, ...]) -> list[t
     return [(sum(p[i][0] for p in parts), sum(p[i][1] for p in parts)) for i in range(len(parts[0]))]
 
 
-def _plane(body: Numeric, values: tuple[Any, ...], bands: list[Numeric | None]) -> list[tuple[Any, Any]]:
+def _plane(
+    body: Numeric, values: tuple[Any, ...], bands: list[Numeric | None], sharp: list[SharpPlaces]
+) -> list[tuple[Any, Any]]:
     """Two variables: the inner mean is taken at every node of the outer rule."""
+    inner_errors: list[Any] = []
 
     def outer(y: Any) -> list[Any]:
         spread = [np.asarray(v)[..., None] if np.ndim(v) else v for v in values]
@@ -91,12 +147,17 @@ def _plane(body: Numeric, values: tuple[Any, ...], bands: list[Numeric | None]) 
         def inner(x: Any, *rest: Any) -> list[Any]:
             return body(x, *rest)
 
-        results = _line(inner, (y, *spread), bands[0])
+        results = _mean(inner, (y, *spread), bands[0], sharp[0])
+        inner_errors.append([np.max(error) for _, error in results])
         density = _NORM * np.exp(-0.5 * y * y)
         return [value * density for value, _ in results]
 
     spread = [np.asarray(v)[..., None, None] if np.ndim(v) else v for v in values]
-    return trapezoid_line(outer, -9.5, 9.5, _first_step(bands[1], PLACES[:, None], PLACES, *spread))
+    step = _first_step(bands[1], PLACES[:, None], PLACES, *spread)
+    scale = max(min(1.0, finest(sharp[1](*values), REACH)), SHORT_FOR_MANY)
+    results = trapezoid_line(outer, -9.5, 9.5, min(step, 0.25 * 2.0 ** math.floor(math.log2(scale))))
+    own = np.max(inner_errors, axis=0)
+    return [(value, error + left) for (value, error), left in zip(results, own, strict=True)]
 
 
 def _same_shape(arrays: list[Any]) -> tuple[Any, ...]:

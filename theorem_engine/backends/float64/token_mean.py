@@ -34,7 +34,7 @@ from theorem_engine.methods.laplace_nodes import (
 )
 from theorem_engine.methods.panels import graded_edges, nodes_of, resolve
 from theorem_engine.methods.quadrature import EPS, legendre_panels, trapezoid_line
-from theorem_engine.operators.sharp_places import Place, SharpPlaces, finest
+from theorem_engine.operators.sharp_places import Place, SharpPlaces, amplification, finest
 from theorem_engine.operators.token_layout import Layout, make_layout
 from theorem_engine.operators.token_mean import Hardmax
 from theorem_engine.trace import note
@@ -391,7 +391,10 @@ class _Side:
             found = resolve(functions, graded_edges(-left, right, 0.5, known), MOST_NODES, rises=1)
         x, weights = nodes_of(found.edges)
         factors = self._factors(x, values)
-        sizes = [np.abs(f) + np.repeat(slack, 16) / (4 * EPS) for f, slack in zip(factors, found.slack, strict=True)]
+        noise = 1 + amplification(places, x)
+        sizes = [
+            np.abs(f) * noise + np.repeat(slack, 16) / (4 * EPS) for f, slack in zip(factors, found.slack, strict=True)
+        ]
         return self._dense(values, x, weights * normal_weights(x, 1.0), self._asked(factors, sizes, signed))
 
     def _dense(self, values: tuple[Any, ...], x: Any, weights: Any, asked: list[tuple[int, Any]]) -> DenseToken:

@@ -35,8 +35,8 @@ FALSE_ALARM = 1e-3
 SKEWED, DOMINATED = 0.1, 0.05
 #: Samples, at each size, below which nothing is concluded.
 FEWEST = 8
-#: A prediction that is a mean over random numbers may be off by so many of its standard errors, known from four sets.
-PREDICTED = 4.0
+#: A prediction that is a mean over random numbers may be off by so many of its errors, which cover 95 times in 100.
+PREDICTED = 1.5
 #: What runs of one computation differ by is taken as its error, this many times.
 RUNS_APART = 30.0
 #: An output predicted to be exactly zero is confirmed by zero up to this.
@@ -209,10 +209,10 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
 
 
 def _statistical_errors(entry: Entry, point: Point) -> dict[str, float]:
-    """Standard errors of the outputs of a prediction that is a mean over random numbers; none for others."""
-    from theorem_engine.rounding import float64_errors
+    """Errors of the outputs of a prediction that is a mean over random numbers; none for others."""
+    from theorem_engine.rounding import float64_errors, is_statistical
 
-    if entry.error_kind != "statistical":
+    if not is_statistical(entry, point.options):
         return {}
     return {symbol.name: error for symbol, error in float64_errors(entry, point).items()}
 

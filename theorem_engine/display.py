@@ -173,7 +173,8 @@ def _prediction_rows(prediction: Prediction) -> Iterator[tuple[str, str, str]]:
     """Name, value and remark of each output, the main one first."""
     main, errors, digits = prediction.entry.main_output, known_errors(prediction), prediction.digits
     sign = _sign(prediction.value, errors.get(main))
-    kind = prediction.error_kind if main in errors else "error unknown"
+    level = f" at {100 * prediction.error_level:g} %" if prediction.error_level is not None else ""
+    kind = f"{prediction.error_kind}{level}" if main in errors else "error unknown"
     yield main, value_text(prediction.value, errors.get(main), digits), f"{sign}  ({kind}, {prediction.method})"
     for name, value in prediction.outputs.items():
         if name != main:

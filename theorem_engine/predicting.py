@@ -57,6 +57,13 @@ class Prediction:
         """Absolute error of the value; of its worst part if it has several."""
         return worst(self.errors[self.entry.main_output])
 
+    @property
+    def error_level(self) -> float | None:
+        """Probability with which a statistical error covers the truth; None for errors of other kinds."""
+        from theorem_engine.replicates import LEVEL
+
+        return LEVEL if self.error_kind == "statistical" else None
+
     def __float__(self) -> float:
         return float(self.value)
 
@@ -84,6 +91,7 @@ class Prediction:
             "error": jsonable(self.error, None),
             "errors": jsonable(dict(self.errors), None),
             "error_kind": self.error_kind,
+            "error_level": self.error_level,
             "digits": self.digits,
             "method": self.method,
             "seconds": self.seconds,
@@ -127,19 +135,28 @@ def predict(id: str, *, digits: int | None = None, certified: bool = False, **pa
             outputs, errors, method = _in_digits(entry, point, digits)
         letters = [x for x in entry.letters if x.name not in dict(point.options)]
         warn_about_outputs(entry, dict(zip(letters, point.values, strict=True)), dict(point.options), outputs)
-        kind = "estimated" if digits is not None else _kind_of_error(entry, outputs)
+        kind = "estimated" if digits is not None else _kind_of_error(entry, point, outputs)
     return Prediction(
         outputs[entry.main_output], outputs, kind, digits, method, entry, named, time.perf_counter() - begin, errors
     )
 
 
-def _kind_of_error(entry: Entry, outputs: Mapping[str, Any]) -> str:
-    """The entry's kind of error, or "approximate" where an output says so; the user is then warned."""
+def _kind_of_error(entry: Entry, point: Point, outputs: Mapping[str, Any]) -> str:
+    """What the error of the main output is, or "approximate" where an output says so; the user is then warned."""
     doubts = [doubt for doubt in entry.doubts if outputs[doubt.output] > doubt.above]
     for doubt in doubts:
         found = f"{doubt.output} = {outputs[doubt.output]:.3g}"
         warnings.warn(ValidityWarning(f"{entry.id}: {doubt.message} ({found})"), stacklevel=3)
-    return "approximate" if doubts else entry.error_kind
+    if doubts:
+        return "approximate"
+    if entry.error_kind != "statistical":
+        return entry.error_kind
+    from theorem_engine.rounding import is_statistical
+
+    statement, _ = plan_of(entry, point.options)
+    if getattr(statement.equations.get(statement.outputs[entry.main_output]), "is_integer", False) is True:
+        return "exact"
+    return "statistical" if is_statistical(entry, point.options) else "estimated"
 
 
 def check_digits(digits: Any) -> None:

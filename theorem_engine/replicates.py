@@ -1,8 +1,10 @@
 """Independent repetitions of a computation that uses random numbers.
 
 A method that averages over random numbers does so over ``COUNT`` independent sets of them. Restricted to one
-set at a time, a whole evaluation, solvers included, is repeated ``COUNT`` times; the spread of the results
-is the statistical error of what all sets together give.
+set at a time, a whole evaluation, solvers included, is repeated ``COUNT`` times. The spread of the results gives the
+statistical error of what all sets together give, at the confidence ``LEVEL``: the standard error times the quantile of
+Student's distribution for so few sets, and the distance between the mean of the results and what all sets together
+give, which is what solvers make of few draws (a bias that falls as the number of draws grows).
 """
 
 from __future__ import annotations
@@ -14,6 +16,10 @@ from typing import Any
 
 #: Few and large: quasi-random points gain more from their number than the estimate of the spread does.
 COUNT = 4
+#: Probability that a statistical error covers the truth.
+LEVEL = 0.95
+#: With this probability what was not seen in n draws happens less often than in UNSEEN/n of them.
+UNSEEN = 3.0
 
 _only: ContextVar[int | None] = ContextVar("replicate", default=None)
 
@@ -26,6 +32,11 @@ def chosen() -> tuple[int, ...]:
     """
     index = _only.get()
     return tuple(range(COUNT)) if index is None else (index,)
+
+
+def is_restricted() -> bool:
+    """Whether this computation is restricted to one set."""
+    return _only.get() is not None
 
 
 @contextmanager
@@ -43,8 +54,44 @@ def only(index: int) -> Iterator[None]:
         _only.reset(token)
 
 
+def statistical_error(each: Any, together: Any) -> Any:
+    """Error at the level ``LEVEL`` of what all sets together give, from the results of each set alone (rows).
+
+    >>> float(statistical_error([[1.0], [2.0], [3.0], [4.0]], [2.5])[0])  # 3.18 standard errors
+    2.0541...
+    """
+    import numpy as np
+    from scipy.special import stdtrit
+
+    rows = np.asarray(each, dtype=float)
+    quantile = float(stdtrit(len(rows) - 1, (1 + LEVEL) / 2))
+    # all sets together are as good as COUNT of them, even if not each of them alone gives a result
+    spread = quantile * np.std(rows, axis=0, ddof=1) / np.sqrt(COUNT)
+    return spread + np.abs(np.mean(rows, axis=0) - np.asarray(together, dtype=float))
+
+
+def is_random(plan: Any) -> bool:
+    """Whether anything in a plan is a mean over random numbers, entries applied inside operators included."""
+    import sympy
+
+    from theorem_engine.apply import Applied
+    from theorem_engine.catalogue import find_entry
+    from theorem_engine.plan import Operate, Solve
+
+    for step in plan.steps:
+        if isinstance(step, Solve) and is_random(step.residual):
+            return True
+        for operator in step.operators if isinstance(step, Operate) else ():
+            for node in sympy.preorder_traversal(operator):
+                if getattr(node, "is_random", False) is True:
+                    return True
+                if isinstance(node, Applied) and find_entry(node.entry_id).error_kind == "statistical":
+                    return True
+    return False
+
+
 def standard_error(computation: Callable[[], Any]) -> Any:
-    """Statistical error of an array computed with the sets in use; zero where no random numbers are used.
+    """Standard error of an array computed with the sets in use; zero where no random numbers are used.
 
     >>> [float(error) for error in standard_error(lambda: [1.0, 2.0])]
     [0.0, 0.0]

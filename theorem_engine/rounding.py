@@ -13,46 +13,75 @@ if TYPE_CHECKING:
     from theorem_engine.point import Point
 
 
-def float64_errors(entry: Entry, point: Point) -> dict[Any, float]:
-    """Error bounds of every target, by running the evaluation on numbers that carry their error."""
+#: Residual of a self-consistent group below which it counts as solved, which no spread shows.
+SOLVED = 1e-8
+
+
+def float64_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None = None) -> dict[Any, float]:
+    """Error bounds of every target, by running the evaluation on numbers that carry their error.
+
+    ``found`` are the values themselves, for errors that are a distance from them.
+    """
     import numpy as np
 
     from theorem_engine.predicting import compiled, plan_of
 
     statement, _ = plan_of(entry, point.options)
-    if entry.error_kind == "statistical":
-        return _statistical_errors(entry, point)
+    if is_statistical(entry, point.options):
+        return _statistical_errors(entry, point, found)
     number = get_backend("rounded").number
     with np.errstate(all="ignore"):
         results = compiled(entry, point.options, "rounded")(*[number(v) for v in point.values])
     return {symbol: _error_of(value) for symbol, value in zip(statement.targets(), results, strict=True)}
 
 
-def _statistical_errors(entry: Entry, point: Point) -> dict[Any, float]:
-    """Standard errors: the whole evaluation on each set of random numbers alone, and the spread of the results."""
+def _statistical_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None = None) -> dict[Any, float]:
+    """Errors at the level of ``replicates``: the whole evaluation on each set of random numbers alone, and together.
+
+    ``found`` is what all sets together give, if it is known. Only a number that the entry states as such, or a letter
+    that was given, has the error of its rounding; an output that came out the same on all sets may differ where
+    something was not seen.
+    """
     import numpy as np
+    import sympy
 
     from theorem_engine.errors import NotConverged
     from theorem_engine.predicting import evaluate_float64, plan_of
-    from theorem_engine.replicates import COUNT, only
+    from theorem_engine.replicates import COUNT, UNSEEN, only, statistical_error
+    from theorem_engine.trace import listening
 
     number = get_backend("float64").number
     values = [number(v) for v in point.values]
-    runs = []
+    statement = plan_of(entry, point.options)[0]
+    if found is None:
+        found = evaluate_float64(entry, point.options, values)
+    together = {symbol: found[symbol] for symbol in statement.targets()}
+    runs, draws = [], math.inf
     for index in range(COUNT):
-        with only(index):
+        with only(index), listening() as notes:
             try:
                 runs.append([float(v) for v in evaluate_float64(entry, point.options, values).values()])
             except NotConverged:
                 continue
-    targets = plan_of(entry, point.options)[0].targets()
+        draws = min([draws, *(COUNT * note.draws for note in notes if note.draws)])
     if len(runs) <= COUNT // 2:
-        return dict.fromkeys(targets, float("inf"))
+        return dict.fromkeys(together, math.inf)
     columns = np.array(runs).T
-    # an output that is infinite whatever the random numbers has no statistical error
+    with np.errstate(invalid="ignore"):
+        spreads = statistical_error(np.array(runs), [float(v) for v in together.values()])
+
+    def error(symbol: Any, value: Any, column: Any, spread: float) -> float:
+        equation = statement.equations[symbol]
+        if isinstance(equation, sympy.Number) or equation in statement.given or isinstance(value, (bool, np.bool_)):
+            return _rounding_of(value)
+        if np.all(column == float(value)):
+            # infinite on all sets: the statement says so; else what was not seen
+            return 0.0 if math.isinf(value) else UNSEEN / draws * max(1.0, abs(float(value)))
+        return math.inf if math.isnan(spread) else float(spread) + SOLVED * max(1.0, abs(float(value)))
+
     return {
-        symbol: 0.0 if np.all(column == column[0]) else float(np.std(column, ddof=1) / np.sqrt(COUNT))
-        for symbol, column in zip(targets, columns, strict=True)
+        symbol: error(symbol, value, column, spread)
+        for (symbol, value), column, spread in zip(together.items(), columns, spreads, strict=True)
     }
 
 
@@ -75,6 +104,14 @@ def _rounding_of(constant: Any) -> float:
     return 0.0 if is_exact else number * 2.0**-50
 
 
+def is_statistical(entry: Entry, options: tuple[tuple[str, Any], ...]) -> bool:
+    """Whether an entry that may average over random numbers does so with these options."""
+    from theorem_engine.predicting import plan_of
+    from theorem_engine.replicates import is_random
+
+    return entry.error_kind == "statistical" and is_random(plan_of(entry, options)[1])
+
+
 def errors_of_outputs(entry: Entry, point: Point, values: Mapping[Any, Any]) -> dict[str, Any]:
     """Error bounds of all outputs, each in the shape of its output; infinite where they could not be worked out."""
     from theorem_engine.errors import TheoremEngineError
@@ -85,7 +122,7 @@ def errors_of_outputs(entry: Entry, point: Point, values: Mapping[Any, Any]) -> 
     statement, _ = plan_of(entry, point.options)
     try:
         with guarded(entry, None, "the estimate of the error"):
-            errors = float64_errors(entry, point)
+            errors = float64_errors(entry, point, values)
     except TheoremEngineError:
         # the value stands; how far it can be trusted is not known
         errors = dict.fromkeys(statement.targets(), float("inf"))

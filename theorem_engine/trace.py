@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Note:
-    """One method's report: what it was, its error estimate, and a detail in words.
+    """One method's report: what it was, its error estimate, a detail in words, and how many draws it averaged over.
 
     The error is a number for all results or a list with one for each; NaN says that it is unknown, None that the
     note is a remark and not about errors.
@@ -25,6 +25,7 @@ class Note:
     detail: str = ""
     #: How many operators were running when it was made.
     depth: int = 0
+    draws: int = 0
 
 
 _listener: ContextVar[list[Note] | None] = ContextVar("listener", default=None)
@@ -52,7 +53,7 @@ def own_notes() -> Iterator[list[Note]]:
 
 
 def is_heard() -> bool:
-    """Whether anyone listens."""
+    """Whether anyone listens; an error estimate that costs something is not made for nobody."""
     return _listener.get() is not None
 
 
@@ -66,8 +67,8 @@ def inside_operator() -> Iterator[None]:
         _depth.reset(token)
 
 
-def note(method: str, error: Any, detail: str = "") -> None:
+def note(method: str, error: Any, detail: str = "", draws: int = 0) -> None:
     """Report; a no-op when nobody listens."""
     notes = _listener.get()
     if notes is not None:
-        notes.append(Note(method, error, detail, _depth.get()))
+        notes.append(Note(method, error, detail, _depth.get(), draws))

@@ -113,10 +113,19 @@ def information(task, seen):
     return nu * seen.mean("p") if task == "spiked" else seen.mean("g g")
 
 
+def alone(task, L, seen, bayes):
+    """Mean posterior probability of the hidden position for one who sees the score alone.
+
+    In the spiked task it is that of one who knows k, with the signal nu q_k.
+    """
+    return 1 - bayes(nu * q_k, L, task="spiked") if task == "spiked" else seen.mean("alone")
+
+
 def bodies(task, is_argmax):
     """What is averaged over the fields."""
-    found = {"p": p_0, "p zeta": p_0 * zeta_0**2, "alone": ALONE, "log Z": TokenLogSum(weight)}
+    found = {"p": p_0, "p zeta": p_0 * zeta_0**2, "log Z": TokenLogSum(weight)}
     if task == "max":
+        found["alone"] = ALONE
         found["g g"] = TokenSum(LargestScore(omega, -(gap**2) / 2, *noise(is_argmax)) ** 2)
     return found
 
@@ -130,6 +139,10 @@ def free_entropy(task, alpha, L, seen):
 
 #: Without a signal every position is as likely and nothing is learned of k: that is the spiked task at nu = 0.
 SIGNAL = Holds(nu > 0, "the max task needs a signal; at nu = 0 it is the spiked task at nu = 0", only=("task", "max"))
+
+
+#: Most tokens whose scores are averaged over by quadrature, where v is known.
+SHORT = 3
 
 
 @result(
@@ -147,7 +160,8 @@ SIGNAL = Holds(nu > 0, "the max task needs a signal; at nu = 0 it is the spiked 
     assumes=LEARNER,
     regime=limit("N, D -> oo with N = alpha D"),
     requires=(SIGNAL,),
-    cases={"is_argmax": IS_ARGMAX, "has_no_noise": Eq(delta, 0), "has_enough": alpha > 1},
+    needs={"bayes": "duranthon2026.bayes-risk", "learner": "duranthon2026.bayes-learner"},
+    cases={"is_argmax": IS_ARGMAX, "has_no_noise": Eq(delta, 0), "has_enough": alpha > 1, "is_short": L <= SHORT},
     error_kind="statistical",
     checks=(
         "duranthon2026_cavity.two_answers",
@@ -160,6 +174,9 @@ SIGNAL = Holds(nu > 0, "the max task needs a signal; at nu = 0 it is the spiked 
         "what it reaches from near the truth, the best there is if its free entropy is the larger.",
         "Without noise v is recovered (q_v = 1) on the informed branch for alpha > 1, with infinite free entropy; "
         "in the spiked task q_k = alpha nu/(1 + alpha nu) there. For alpha <= 1 both branches are the same point.",
+        "Where v is recovered nothing is drawn: in the spiked task the risk is the Bayes risk at the signal nu q_k, in "
+        "the max task with two or three tokens the averages are integrals over the differences of their scores. "
+        "Elsewhere averages are over random draws, and errors statistical.",
         "Nishimori: E p_1 = E sum p^2, and approximate message passing has its overlaps equal to its norms.",
         "Max task with a finite nu: a position is drawn from softmax(nu scores) by adding Gumbel noise and taking the "
         "largest, so its probability given the fields is an integral over one variable, as at nu = oo.",
@@ -167,7 +184,9 @@ SIGNAL = Holds(nu > 0, "the max task needs a signal; at nu = 0 it is the spiked 
         "algorithmic threshold at sizes of a thousand.",
     ),
 )
-def bayes_learner(task, nu, L, delta, alpha, branch, draws, *, is_argmax, has_no_noise, has_enough):
+def bayes_learner(
+    task, nu, L, delta, alpha, branch, draws, *, bayes, learner, is_argmax, has_no_noise, has_enough, is_short
+):
     """q_a = qh_a/(1 + qh_a) for the overlaps of k and v, from the posterior of the hidden position given the fields.
 
     p_1 is the posterior weight of the true position; qh_v = alpha E[p_1 zeta_0^2]/tau, tau = delta^2 + 1 - q_v,
@@ -177,11 +196,22 @@ def bayes_learner(task, nu, L, delta, alpha, branch, draws, *, is_argmax, has_no
     if draws is None:
         draws = 2**14 if task == "spiked" else 2**13
     if branch == "informed" and has_no_noise and has_enough:
-        return _recovered(task, is_argmax, alpha, L, draws)
+        return _recovered(task, is_argmax, is_short, alpha, L, draws, bayes)
     known = branch == "informed" and not has_no_noise
     start = START if known else 1 - START
     seen = channel(task, is_argmax, L, draws, bodies(task, is_argmax))
-    entropy = free_entropy(task, alpha, L, seen)
+    found = {
+        "risk": delta**2 + 1 - q_v * alone(task, L, seen, bayes),
+        "q_k": q_k,
+        "q_v": q_v,
+        "free_entropy": free_entropy(task, alpha, L, seen),
+    }
+    if has_no_noise and has_enough:
+        # where the iteration leads to recovery it ends in the informed branch, which is known better
+        chosen = {"task": task, "branch": "informed", "is_argmax": is_argmax, "is_short": is_short}
+        other = {name: getattr(learner, name)(nu, L, delta, alpha, draws, has_no_noise=True, has_enough=True, **chosen)
+                 for name in found}  # fmt: skip
+        found = {name: Piecewise((other[name], d_v < RECOVERED), (value, True)) for name, value in found.items()}
     return {
         q_k: 1 - d_k,
         q_v: 1 - d_v,
@@ -190,33 +220,49 @@ def bayes_learner(task, nu, L, delta, alpha, branch, draws, *, is_argmax, has_no
         qh_v: alpha * seen.mean("p zeta") / tau,
         d_k: Unknown(1 / (1 + qh_k), start, method="iteration"),
         d_v: Unknown(tau / (tau + alpha * seen.mean("p zeta")), start, method="iteration"),
-        "risk": delta**2 + 1 - q_v * seen.mean("alone"),
-        "q_k": q_k,
-        "q_v": q_v,
-        "free_entropy": Piecewise((oo, d_v < RECOVERED), (entropy, True)) if has_no_noise else entropy,
+        **found,
     }
 
 
-def _recovered(task, is_argmax, alpha, L, draws):
+def _recovered(task, is_argmax, is_short, alpha, L, draws, bayes):
     """The branch with v known: the label then tells the position, and only k is left to learn."""
-    per_token, per_sample, where = score_fields(task, is_argmax)
-    means = {"alone": ALONE}
-    if task == "max":
-        # a weight that leaves the hidden position alone
-        sure = 10**6 * (first - 1)
-        means["g g"] = TokenSum(LargestScore(omega, sure, *noise(is_argmax)) ** 2)
-    seen = ChannelMean.of(
-        means, token_normals=per_token, normals=per_sample, first=first, tokens=L, samples=draws, where=where
-    )
+    # a weight that leaves the hidden position alone
+    sure = 10**6 * (first - 1)
     if task == "spiked":
-        learned = {d_k: 1 / (1 + alpha * nu)}
+        learned, seen = {d_k: 1 / (1 + alpha * nu)}, None
     else:
-        learned = {d_k: Unknown(1 / (1 + alpha * seen.mean("g g")), Rational(1, 2), method="iteration")}
+        found = {"alone": ALONE, "g g": TokenSum(LargestScore(omega, sure, *noise(is_argmax)) ** 2)}
+        seen = (_over_differences if is_short else _over_draws)(found, is_argmax, L, draws)
+        learned = {
+            d_k: Unknown(1 / (1 + alpha * seen.mean("g g")), 1 / (1 + alpha), positive=True, method="anderson")
+        }
     return {
         **learned,
         q_k: 1 - d_k,
-        "risk": 1 - seen.mean("alone"),
+        "risk": 1 - alone(task, L, seen, bayes),
         "q_k": q_k,
         "q_v": Integer(1),
         "free_entropy": oo,
     }
+
+
+def _over_draws(found, is_argmax, L, draws):
+    """Means over the scores, the hidden position being the first one."""
+    per_token, per_sample, where = score_fields("max", is_argmax)
+    return ChannelMean.of(
+        found, token_normals=per_token, normals=per_sample, first=first, tokens=L, samples=draws, where=where
+    )
+
+
+def _over_differences(found, is_argmax, L, draws):
+    """The same means as integrals over omega, whose tokens are independent before the hidden position is known.
+
+    Each position is the hidden one with its probability given omega, and all are alike: L times the first one.
+    """
+    where = {omega: sqrt(q_k) * eta, place: LargestLog(omega, *noise(is_argmax))}
+    hidden = L * exp(TokenSum(first * place))
+    softening = sqrt(d_k) if is_argmax else sqrt(d_k) + 1 / nu
+    return ChannelMean.of(
+        {name: hidden * body for name, body in found.items()}, token_normals=(eta,), normals=(), first=first,
+        tokens=L, scale=softening / sqrt(q_k), where=where,
+    )  # fmt: skip

@@ -15,7 +15,17 @@ from theorem_engine import (
     limit,
     result,
 )
-from theorem_engine.registry.duranthon2026.bayes_learner import LEARNER, SIGNAL, bodies, channel, d_k, d_v, information
+from theorem_engine.registry.duranthon2026.bayes_learner import (
+    LEARNER,
+    SHORT,
+    SIGNAL,
+    alone,
+    bodies,
+    channel,
+    d_k,
+    d_v,
+    information,
+)
 from theorem_engine.registry.duranthon2026.finite_sample_notation import IS_ARGMAX, UNIT, L, alpha, q_k, tau
 from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task, var
 from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
@@ -47,6 +57,7 @@ def _curve_draws(task, draws):
     assumes=LEARNER,
     regime=limit("N, D -> oo with N = alpha D"),
     requires=(SIGNAL,),
+    needs={"bayes": "duranthon2026.bayes-risk"},
     cases={"is_argmax": IS_ARGMAX},
     error_kind="statistical",
     checks=("duranthon2026_cavity.two_answers", "duranthon2026_cavity.posterior_of_one"),
@@ -56,7 +67,7 @@ def _curve_draws(task, draws):
         "branches alike. Where alpha falls as q_v grows the fixed point is unstable.",
     ),
 )
-def learning_curve(task, nu, L, delta, q_v, draws, *, is_argmax):
+def learning_curve(task, nu, L, delta, q_v, draws, *, bayes, is_argmax):
     """From q_v = qh_v/(1 + qh_v) and qh_v = alpha E[p_1 zeta_0^2]/tau the number of samples follows.
 
     q_k solves its own equation at that number.
@@ -70,7 +81,7 @@ def learning_curve(task, nu, L, delta, q_v, draws, *, is_argmax):
         q_k: 1 - d_k,
         d_k: Unknown(1 / (1 + alpha * information(task, seen)), Rational(1, 2), method="anderson"),
         "alpha": alpha,
-        "risk": delta**2 + 1 - q_v * seen.mean("alone"),
+        "risk": delta**2 + 1 - q_v * alone(task, L, seen, bayes),
         "q_k": q_k,
     }
 
@@ -91,7 +102,7 @@ def learning_curve(task, nu, L, delta, q_v, draws, *, is_argmax):
     regime=limit("N, D -> oo with N = alpha D"),
     needs={"curve": "duranthon2026.learning-curve", "learner": "duranthon2026.bayes-learner"},
     requires=(SIGNAL, Holds(Eq(delta, 0), "a hard phase is known without label noise only")),
-    cases={"is_argmax": IS_ARGMAX},
+    cases={"is_argmax": IS_ARGMAX, "is_short": L <= SHORT},
     error_kind="statistical",
     checks=("duranthon2026_cavity.recovery_threshold",),
     marks="DEN",
@@ -105,7 +116,7 @@ def learning_curve(task, nu, L, delta, q_v, draws, *, is_argmax):
         "A statement about state evolution: message passing at sizes of a thousand does not confirm the threshold.",
     ),
 )
-def hard_phase(task, nu, L, delta, draws, *, curve, learner, is_argmax):
+def hard_phase(task, nu, L, delta, draws, *, curve, learner, is_argmax, is_short):
     """The uninformed branch ends where the learning curve alpha(q_v) is highest.
 
     From there the risk jumps to that of the recovered branch.
@@ -121,6 +132,6 @@ def hard_phase(task, nu, L, delta, draws, *, curve, learner, is_argmax):
         "alpha_alg": alpha,
         "risk_before": curve.risk(nu, L, delta, 1 - turn, draws, **here),
         "risk_after": learner(
-            nu, L, delta, alpha, draws, branch="informed", has_no_noise=True, has_enough=True, **here
+            nu, L, delta, alpha, draws, branch="informed", has_no_noise=True, has_enough=True, is_short=is_short, **here
         ),
     }

@@ -43,7 +43,8 @@ def score(omega: Array, log_weight: Array, spread: Any, slope: float = math.inf)
     hazard, weight, share = _shares(omega, spread, slope)
     level = log_weight + np.log(np.maximum(share, TINY))
     factor = np.exp(log_weight - np.max(level, axis=-1, keepdims=True))
-    total = np.sum(factor * share, axis=-1, keepdims=True)
+    # a token so far behind that its probability underflows has no weight, and no derivative
+    total = np.maximum(np.sum(factor * share, axis=-1, keepdims=True), TINY)
     common = hazard * weight[:, None, :]
     overlap = np.einsum("nek,njk->nej", common, hazard)
     np.einsum("nee->ne", overlap)[...] = 0.0

@@ -22,6 +22,8 @@ class Operator(sympy.Expr):
     lowering: str
     #: Whether the float64 lowering takes arrays at the cost of one call.
     vectorised = True
+    #: Whether the value is a mean over random numbers, and its error statistical.
+    is_random = False
 
     @property
     def bound(self) -> frozenset[Any]:

@@ -1,4 +1,4 @@
-"""Averages over the fields of a channel, taken on a fixed set of common random numbers."""
+"""Averages over the fields of a channel: on a fixed set of common random numbers, or by quadrature."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 from sympy.core.symbol import Str
 
+from theorem_engine.errors import DeclarationError
 from theorem_engine.operators.base import Component, Operator, hygienic
 
 
@@ -109,17 +110,21 @@ class ProximalPoint(sympy.Basic):
 
 
 class ChannelMean(Operator):
-    """Means of several functions of standard normal letters, evaluated together on common random numbers.
-
-    The random numbers are the same whenever the operator is evaluated, so that the means are smooth and
-    deterministic functions of the parameters; their statistical error is told by independent scrambles.
+    """Means of several functions of standard normal letters, evaluated together.
 
     ``token_normals`` have one standard normal for each of ``tokens`` tokens, ``normals`` one for the sample;
     ``first`` is one on the first token and zero on the others; ``where`` defines letters for use in the
     bodies; ``point`` makes letters of a proximal point available. Every body is one number per sample.
+
+    With ``samples`` the means are taken on that many common random numbers. They are the same whenever the operator
+    is evaluated, so that the means are smooth and deterministic functions of the parameters; their statistical error
+    is told by independent scrambles.
+
+    With ``scale`` instead they are integrals, taken by quadrature. That is for one letter per token, none for the
+    sample, and two or three tokens, where the bodies depend on differences between tokens only and treat all tokens
+    but the first alike; ``scale`` is the difference over which they vary where two tokens are equal.
     """
 
-    lowering = "channel"
     vectorised = False
 
     @classmethod
@@ -131,11 +136,16 @@ class ChannelMean(Operator):
         normals: tuple[Any, ...],
         first: Any,
         tokens: Any,
-        samples: Any,
+        samples: Any = None,
+        scale: Any = None,
         where: Mapping[Any, Any] | None = None,
         point: Any = None,
     ) -> Any:
         """Bind the random letters, the defined ones and those of the proximal point."""
+        if (samples is None) == (scale is None):
+            raise DeclarationError("a ChannelMean is taken on samples, or by quadrature with a scale: one of the two")
+        if scale is not None and (len(token_normals) != 1 or normals or point is not None):
+            raise DeclarationError("a ChannelMean by quadrature has one letter per token and no other")
         local = dict(where or {})
         finds = point.finds if point is not None else ()
         letters = (*token_normals, *normals, first, *local, *finds)
@@ -151,13 +161,24 @@ class ChannelMean(Operator):
             sympy.Tuple(*twins[noise : noise + len(local)]),
             sympy.Tuple(*bound[len(bodies) : -1]),
             bound[-1],
-            sympy.Tuple(sympy.sympify(tokens), sympy.sympify(samples)),
+            sympy.Tuple(sympy.sympify(tokens), sympy.sympify(scale if samples is None else samples)),
+            sympy.true if samples is not None else sympy.false,
         )
 
     @property
     def func(self) -> Any:
         """Rebuild from ``args``."""
         return lambda *args: sympy.Expr.__new__(ChannelMean, *args)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the means are taken on random numbers."""
+        return bool(self.args[8])
+
+    @property
+    def lowering(self) -> str:  # type: ignore[override]
+        """Module that evaluates the means."""
+        return "channel" if self.is_random else "channel_quadrature"
 
     @property
     def bodies(self) -> tuple[Any, ...]:
@@ -192,9 +213,9 @@ class ChannelMean(Operator):
 
     @property
     def sizes(self) -> tuple[Any, Any]:
-        """Tokens, and samples over all scrambles."""
-        tokens, samples = self.args[7]
-        return tokens, samples
+        """Tokens, and samples over all scrambles or, with a quadrature, the scale."""
+        tokens, number = self.args[7]
+        return tokens, number
 
     @property
     def bound(self) -> frozenset[Any]:

@@ -65,7 +65,8 @@ class _Channel:
             rows = np.concatenate([some((i,)) for i in scrambles])
         found = rows.mean(axis=0)
         spread = rows.std(axis=0, ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else np.full(rows.shape[1], np.nan)
-        note("channel mean", [float(e) for e in spread], f"{len(rows)} scrambles of {size} Sobol points")
+        detail = f"{len(rows)} scrambles of {size} Sobol points"
+        note("channel mean", [float(e) for e in spread], detail, draws=len(rows) * size)
         return [float(x) for x in found]
 
     def _scrambles(self, indices: tuple[int, ...], size: int, tokens: int, values: tuple[Any, ...]) -> Any:

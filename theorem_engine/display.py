@@ -173,19 +173,33 @@ def _prediction_rows(prediction: Prediction) -> Iterator[tuple[str, str, str]]:
     """Name, value and remark of each output, the main one first."""
     main, errors, digits = prediction.entry.main_output, known_errors(prediction), prediction.digits
     sign = _sign(prediction.value, errors.get(main))
-    level = f" at {100 * prediction.error_level:g} %" if prediction.error_level is not None else ""
-    kind = f"{prediction.error_kind}{level}" if main in errors else "error unknown"
+    kind = _kind_text(prediction) if main in errors else "error unknown"
     yield main, value_text(prediction.value, errors.get(main), digits), f"{sign}  ({kind}, {prediction.method})"
+    told = f"  ({_drawn_text(prediction)})" if prediction.error_level and prediction.error_kind == "exact" else ""
     for name, value in prediction.outputs.items():
         if name != main:
             # digits that were asked for are all right: their number says what the error would
-            yield name, value_text(value, errors.get(name), digits), "" if digits else _sign(value, errors.get(name))
+            remark = "" if digits else _sign(value, errors.get(name))
+            yield name, value_text(value, errors.get(name), digits), remark and remark + told
 
 
 def _sign(value: Any, error: Any) -> str:
     """The error of a number beside it; of lists and tables the digits shown have to tell."""
     is_one = isinstance(value, (float, complex)) or hasattr(value, "_mpf_") or hasattr(value, "_mpc_")
     return f" +- {error_text(error)}" if is_one and error is not None else ""
+
+
+def _kind_text(prediction: Prediction) -> str:
+    """The kind of the error, with the level of one that is statistical."""
+    if prediction.error_level is None or prediction.error_kind == "exact":
+        return prediction.error_kind
+    if prediction.error_kind == "statistical":
+        return _drawn_text(prediction)
+    return f"{prediction.error_kind}; the error is {_drawn_text(prediction)}"
+
+
+def _drawn_text(prediction: Prediction) -> str:
+    return f"statistical at {100 * (prediction.error_level or 0):g} %"
 
 
 def prediction_html(prediction: Prediction) -> str:

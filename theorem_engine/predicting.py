@@ -45,6 +45,8 @@ class Prediction:
     seconds: float
     #: Errors by output, or a function that finds them.
     _errors: Any = field(repr=False, compare=False)
+    #: Probability with which statistical errors cover the truth; None where no random numbers were drawn.
+    error_level: float | None = None
 
     @cached_property
     def errors(self) -> Mapping[str, Any]:
@@ -56,13 +58,6 @@ class Prediction:
     def error(self) -> Any:
         """Absolute error of the value; of its worst part if it has several."""
         return worst(self.errors[self.entry.main_output])
-
-    @property
-    def error_level(self) -> float | None:
-        """Probability with which a statistical error covers the truth; None for errors of other kinds."""
-        from theorem_engine.replicates import LEVEL
-
-        return LEVEL if self.error_kind == "statistical" else None
 
     def __float__(self) -> float:
         return float(self.value)
@@ -127,6 +122,9 @@ def predict(id: str, *, digits: int | None = None, certified: bool = False, **pa
     from theorem_engine.citing import remember
 
     remember(entry)
+    from theorem_engine.replicates import LEVEL
+    from theorem_engine.rounding import is_statistical
+
     named = named_point(entry, point)
     with guarded(entry, named, "the evaluation"):
         if digits is None:
@@ -136,9 +134,11 @@ def predict(id: str, *, digits: int | None = None, certified: bool = False, **pa
         letters = [x for x in entry.letters if x.name not in dict(point.options)]
         warn_about_outputs(entry, dict(zip(letters, point.values, strict=True)), dict(point.options), outputs)
         kind = "estimated" if digits is not None else _kind_of_error(entry, point, outputs)
+        level = LEVEL if digits is None and is_statistical(entry, point.options) else None
     return Prediction(
-        outputs[entry.main_output], outputs, kind, digits, method, entry, named, time.perf_counter() - begin, errors
-    )
+        outputs[entry.main_output], outputs, kind, digits, method, entry, named, time.perf_counter() - begin, errors,
+        level,
+    )  # fmt: skip
 
 
 def _kind_of_error(entry: Entry, point: Point, outputs: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from sympy import Rational, erf, sqrt
 
-from theorem_engine import BatchSum, Integers, RandomRecurrence, Source, TokenSum, positive_part, result
+from theorem_engine import BatchSum, Holds, Integers, RandomRecurrence, Source, TokenSum, positive_part, result
 from theorem_engine.registry.marion2025.dynamics import LOG, PRODUCT_OUTPUTS, outputs_of
 from theorem_engine.registry.marion2025.notation import (
     GRAM,
@@ -56,6 +56,8 @@ weight_k = var("weight_k", "c_k", "coefficient of a token in the gradient of k")
 weight_v = var("weight_v", "c_v", "coefficient of a token in the gradient of v")
 c_kk, c_kv, c_vv = (var(n, l, "entry of the Cholesky factor of the gradients' covariance outside the frame")
                     for n, l in (("c_kk", "C_{11}"), ("c_kv", "C_{21}"), ("c_vv", "C_{22}")))  # fmt: skip
+#: Most tokens in all sequences of a batch: a step holds some dozens of numbers for each.
+MOST = 2**21
 #: Keeps a quotient of two zeros at zero.
 TINY = Rational(1, 10**150)
 
@@ -122,7 +124,10 @@ def _moved(vector, weight, alpha):
     outputs={**PRODUCT_OUTPUTS, "risk": RISK, "trajectory": LOG},
     needs={"excess": "marion2025.risk"},
     assumes=(*MODEL, "every step sees a fresh batch", "d >= 6"),
-    requires=(GRAM,),
+    requires=(
+        GRAM,
+        Holds(batch * L <= MOST, f"the memory set aside for a step is that of {MOST} tokens in a batch"),
+    ),
     checks=("marion2025_descent.stochastic_descent",),
     marks="DVN",
     notes=(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,10 @@ SEED = 20260117
 LEAST = 32
 #: Sets of random numbers up to this many bytes are kept.
 KEPT = 2**27
+#: Numbers of the largest array that a block of samples makes; methods hold about a dozen of them, in each thread.
+AT_ONCE = 2**21
+#: Numbers for each token of a sample, or for each pair of tokens if these are more: nodes of an integral over one score.
+PER_TOKEN = 96
 #: Below this many numbers of one scramble all are computed at once, above each by itself, in threads if there are any.
 WORTH_THREADS = 2**12
 
@@ -73,7 +78,19 @@ class _Channel:
         """Means of all bodies over each of some scrambles."""
         per_token, per_sample = self.mean.noise_counts
         width = per_sample + per_token * tokens
-        numbers = normals(indices[0], size, width) if len(indices) == 1 else _together(indices, size, width)
+        rows = 1 << max(0, (AT_ONCE // (tokens * max(tokens, PER_TOKEN) + width)).bit_length() - 1)
+        if size * len(indices) <= rows:
+            numbers = normals(indices[0], size, width) if len(indices) == 1 else _together(indices, size, width)
+            return self._bodies(numbers, tokens, values).reshape(len(indices), size, -1).mean(axis=1)
+        # memory is bounded whatever the number of samples: they are drawn and averaged block by block
+        return np.stack([
+            sum(self._bodies(part, tokens, values).sum(axis=0) for part in blocks(index, size, width, rows)) / size
+            for index in indices
+        ])  # fmt: skip
+
+    def _bodies(self, numbers: Any, tokens: int, values: tuple[Any, ...]) -> Any:
+        """All bodies at each sample, (samples, bodies)."""
+        per_token, per_sample = self.mean.noise_counts
         count = len(numbers)
         single = [numbers[:, i : i + 1] for i in range(per_sample)]
         each = [numbers[:, per_sample + i * tokens : per_sample + (i + 1) * tokens] for i in range(per_token)]
@@ -89,7 +106,7 @@ class _Channel:
                 response = responses(self.point.weights)(nearest, arguments[1], float(width_k), float(width_v))
                 found += [response.kk, response.kv, response.vv, response.cross]
         columns = [np.broadcast_to(body, (count, 1)) for body in self.bodies(*found, *letters)]
-        return np.concatenate(columns, axis=1).reshape(len(indices), size, -1).mean(axis=1)
+        return np.concatenate(columns, axis=1)
 
 
 def _threads() -> int:
@@ -113,13 +130,26 @@ def _kept(index: int, size: int, width: int) -> Any:
 
 
 def _drawn(index: int, size: int, width: int) -> Any:
+    drawn = next(_fresh(index, size, width, size))
+    drawn.setflags(write=False)
+    return drawn
+
+
+def blocks(index: int, size: int, width: int, rows: int) -> Iterator[Any]:
+    """The numbers of one scramble, so many rows (a power of two) at a time."""
+    if 8 * size * width * COUNT <= KEPT:
+        whole = _kept(index, size, width)
+        return (whole[begin : begin + rows] for begin in range(0, size, rows))
+    return _fresh(index, size, width, rows)
+
+
+def _fresh(index: int, size: int, width: int, rows: int) -> Iterator[Any]:
     from scipy.special import ndtri
     from scipy.stats import qmc
 
     # another number of samples is another set of points, not a part of the same one
     seed = np.random.default_rng([SEED, index, size])
-    uniform = qmc.Sobol(width, scramble=True, bits=32, rng=seed).random(size)
-    # points are multiples of 2^-32: the middle of their cells is never 0 or 1
-    drawn = ndtri(uniform + 2.0**-33)
-    drawn.setflags(write=False)
-    return drawn
+    engine = qmc.Sobol(width, scramble=True, bits=32, rng=seed)
+    for begin in range(0, size, rows):
+        # points are multiples of 2^-32: the middle of their cells is never 0 or 1
+        yield ndtri(engine.random(min(rows, size - begin)) + 2.0**-33)

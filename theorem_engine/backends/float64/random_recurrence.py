@@ -8,11 +8,15 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.recurrence import Way
-from theorem_engine.errors import NotConverged
+from theorem_engine.errors import NotAvailable, NotConverged
 from theorem_engine.trace import note
 
 #: Steps whose random numbers are drawn at once, so that drawing costs little per step.
 BLOCK = 128
+#: Random numbers drawn at once: fewer steps where a step needs many, fewer runs where there are many.
+DRAWN = 2**24
+#: Most tokens in all sequences of a batch; a step holds some dozens of numbers for each.
+MOST = 2**21
 
 
 def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -40,11 +44,21 @@ class RandomRunner:
         steps, batch, tokens, seeds = (flat[size + i].astype(np.int64) for i in range(4))
         if any(np.unique(c).size > 1 for c in (steps, batch, tokens)):
             return self._apart(values, every, shape)
+        cells = int(batch[0]) * int(tokens[0])
+        if cells > MOST:
+            raise NotAvailable(f"a batch of {cells:.3g} tokens does not fit the memory set aside; at most {MOST} do")
         degrees = np.stack(flat[size + 4 :], axis=-1) if self.law.degrees else np.zeros((seeds.size, 0))
         given = [np.broadcast_to(np.asarray(v, dtype=float), shape).reshape(-1, 1, 1) for v in values]
         state = [c.reshape(-1, 1, 1) for c in flat[:size]]
         spacing = int(np.max(every)) if every is not None else 0
-        state, log = self._loop(state, given, int(steps[0]), int(batch[0]), int(tokens[0]), seeds, degrees, spacing)
+        block = max(1, min(BLOCK, DRAWN // (self.law.noise_counts[0] * cells + 1)))
+        width = max(1, DRAWN // (block * self.law.noise_counts[0] * cells + 1))
+        sizes = int(steps[0]), int(batch[0]), int(tokens[0]), block
+        parts = [
+            self._loop([s[p] for s in state], [g[p] for g in given], *sizes, seeds[p], degrees[p], spacing)
+            for p in (slice(begin, begin + width) for begin in range(0, seeds.size, width))
+        ]
+        state, log = _joined(parts)
         final = [s.reshape(shape) for s in state]
         if not all(np.all(np.isfinite(s)) for s in final):
             raise NotConverged(f"the random recurrence left the finite numbers within {int(steps[0])} steps")
@@ -57,8 +71,8 @@ class RandomRunner:
         return Way(final, [clock, *logged])
 
     def _loop(
-        self, state: list[Any], given: list[Any], steps: int, batch: int, tokens: int, seeds: Any, degrees: Any,
-        spacing: int,
+        self, state: list[Any], given: list[Any], steps: int, batch: int, tokens: int, block: int, seeds: Any,
+        degrees: Any, spacing: int,
     ) -> tuple[list[Any], list[Any]]:  # fmt: skip
         streams = [np.random.Generator(np.random.Philox(np.random.SeedSequence(int(s)))) for s in seeds]
         per_token, per_step, _ = self.law.noise_counts
@@ -66,8 +80,8 @@ class RandomRunner:
         informative[..., 0] = 1.0
         log = []
         with np.errstate(all="ignore"):
-            for begin in range(0, steps, BLOCK):
-                count = min(BLOCK, steps - begin)
+            for begin in range(0, steps, block):
+                count = min(block, steps - begin)
                 blocks = [_draw(s, count, per_token, per_step, d, batch, tokens)
                           for s, d in zip(streams, degrees, strict=True)]  # fmt: skip
                 normals, singles, chis = (np.stack(part, axis=1) for part in zip(*blocks, strict=True))
@@ -94,6 +108,19 @@ class RandomRunner:
             raise NotConverged("logs of runs of different length do not fit one table")
         log = [np.stack([w.log[k] for w in ways]).reshape(*shape, -1) for k in range(len(ways[0].log))]
         return Way(final, log)
+
+
+def _joined(parts: list[tuple[list[Any], list[Any]]]) -> tuple[list[Any], list[Any]]:
+    """States and logs of runs advanced in several parts."""
+    if len(parts) == 1:
+        return parts[0]
+    states = [np.concatenate(each) for each in zip(*(state for state, _ in parts), strict=True)]
+    moments = zip(*(log for _, log in parts), strict=True)
+    log = [
+        (same[0][0], [np.concatenate(each) for each in zip(*(state for _, state in same), strict=True)])
+        for same in moments
+    ]
+    return states, log
 
 
 def _draw(

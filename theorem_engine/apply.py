@@ -1,4 +1,9 @@
-"""Entries applied as functions inside other entries."""
+"""Entries applied as functions inside other entries.
+
+An applied entry may be written differently under some conditions (its ``cases``). They are decided here from the
+arguments where these are constants; what is left open is settled by ``conditions.py``, or at each evaluation where an
+operator moves the letters.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,10 @@ from functools import cache
 from typing import Any
 
 import sympy
+from sympy.logic.boolalg import BooleanAtom
 
 from theorem_engine.errors import DeclarationError
-from theorem_engine.letters import ABSENT
+from theorem_engine.letters import ABSENT, OPEN
 
 
 class Applied(sympy.Function):
@@ -32,6 +38,30 @@ class Applied(sympy.Function):
         present = [x for x in find_entry(self.entry_id).letters if x.name not in absent]
         letter = present[argindex - 1]
         return applied_class(self.entry_id, self.output, self.options, (*self.derivatives, letter.name))(*self.args)
+
+    def open_conditions(self) -> dict[str, Any]:
+        """Conditions that are not decided yet, by name, in terms of the arguments."""
+        names = [name for name, value in self.options if value is OPEN]
+        if not names:
+            return {}
+        from theorem_engine.catalogue import find_entry
+
+        entry = find_entry(self.entry_id)
+        swaps = self.arguments()
+        return {name: at_arguments(entry.cases[name], swaps) for name in names}
+
+    def arguments(self) -> dict[Any, Any]:
+        """The arguments by the letters of the entry."""
+        from theorem_engine.catalogue import find_entry
+
+        absent = {name for name, value in self.options if value is ABSENT}
+        present = [x for x in find_entry(self.entry_id).letters if x.name not in absent]
+        return dict(zip(present, self.args, strict=True))
+
+    def decided(self, outcomes: Mapping[str, bool]) -> Any:
+        """The same application with these conditions settled."""
+        key = tuple(sorted({**dict(self.options), **outcomes}.items(), key=lambda item: item[0]))
+        return applied_class(self.entry_id, self.output, key, self.derivatives)(*self.args)
 
     def instance_key(self) -> tuple[Any, ...]:
         """Applications with equal keys share all their quantities."""
@@ -86,11 +116,42 @@ class EntryFunction:
         if output not in entry.outputs:
             raise DeclarationError(f"{entry.id} has no output {output!r}; it has {', '.join(entry.outputs)}")
         options = {x.name: named.pop(x.name, None if x.is_required else x.default) for x in entry.options}
-        options.update({name: bool(named.pop(name, False)) for name in entry.cases})
+        said = {name: bool(named.pop(name)) for name in entry.cases if name in named}
         values = _arguments(entry, args, named)
+        options.update({name: _outcome(entry, name, values, said) for name in entry.cases})
         options.update({name: ABSENT for name, value in values.items() if value is ABSENT})
         key = tuple(sorted(options.items(), key=lambda item: item[0]))
         return applied_class(entry.id, output, key)(*(v for v in values.values() if v is not ABSENT))
+
+
+def _outcome(entry: Any, name: str, values: Mapping[str, Any], said: Mapping[str, bool]) -> Any:
+    """What a condition is at these arguments: what the author says, what constants decide, or open."""
+    relation = entry.cases[name]
+    letters = {x: values[x.name] for x in relation.free_symbols}
+    if any(value is ABSENT for value in letters.values()):
+        # as in a query: a letter that is not there meets no condition
+        found: Any = False
+    else:
+        here = at_arguments(relation, letters)
+        found = bool(here) if isinstance(here, BooleanAtom) else OPEN
+    if name in said:
+        if found is not OPEN and found != said[name]:
+            raise DeclarationError(f"{entry.id}: {name}={said[name]} is said in an application that decides it otherwise")
+        return said[name]
+    return found
+
+
+def at_arguments(relation: Any, values: Mapping[Any, Any]) -> Any:
+    """A condition with arguments in place of its letters; SymPy's truth values where it is decided."""
+    if isinstance(relation, sympy.Eq) and relation.rhs.is_infinite:
+        # SymPy takes every positive letter that may be infinite for infinite
+        left = relation.lhs.xreplace(dict(values))
+        if left == relation.rhs:
+            return sympy.true
+        if left.is_finite or left.is_infinite:
+            return sympy.false
+        return sympy.Eq(left, relation.rhs, evaluate=False)
+    return relation.xreplace(dict(values))
 
 
 def _arguments(entry: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from theorem_engine.apply import EntryFunction
 from theorem_engine.domains import Domain
 from theorem_engine.errors import DeclarationError, MissingDefinition, OutOfDomain
 from theorem_engine.letters import ABSENT, Letter
+from theorem_engine.operators.base import outermost_operators
 from theorem_engine.statement import Statement, make_statement, strip
 
 KINDS = ("definition", "lemma", "proposition", "theorem", "corollary", "result", "remark")
@@ -100,13 +101,19 @@ class PositiveSemidefinite:
 class Holds:
     """Requirement that a relation between letters hold.
 
-    ``only`` restricts it to queries with a value of an option: ("task", "max"). A relation with what an option's value
-    says (the size of a file) is a function of the options, which gives None where there is nothing to require.
+    ``only`` restricts it to queries with a value of an option: ("task", "max"), or with several such pairs. A relation
+    with what an option's value says (the size of a file) is a function of the options, which gives None where there
+    is nothing to require.
     """
 
     relation: Any
     meaning: str
-    only: tuple[str, Any] | None = None
+    only: tuple[Any, ...] | None = None
+
+    def text(self) -> str:
+        """The meaning and the relation; an operator has no short text, so that the meaning must do."""
+        is_short = hasattr(self.relation, "free_symbols") and not outermost_operators(self.relation)
+        return f"{self.meaning} ({self.relation})" if is_short else self.meaning
 
 
 @dataclass(frozen=True)
@@ -249,10 +256,18 @@ class Entry:
 
     def statement(self, options: Mapping[str, Any] | None = None) -> Statement:
         """The equations for one choice of options, written once per process."""
+        from theorem_engine.conditions import Undecided
+
         chosen = self.default_options() if options is None else dict(options)
         key = tuple(sorted(chosen.items(), key=lambda item: item[0]))
-        if key not in self._statements:
-            self._statements[key] = self._write(chosen)
+        while key not in self._statements:
+            try:
+                self._statements[key] = self._write(chosen)
+            except Undecided as need:
+                if options is not None:
+                    raise
+                # shown without a point: the ordinary case
+                chosen[need.name] = False
         return self._statements[key]
 
     def _write(self, options: Mapping[str, Any]) -> Statement:
@@ -268,7 +283,9 @@ class Entry:
         except OutOfDomain as error:
             # what a body calls on need not know which entry asked
             raise error if self.id in str(error) else type(error)(f"{self.id}: {error}") from None
-        statement = make_statement(self.id, present, equations)
+        from theorem_engine.conditions import settle
+
+        statement = settle(make_statement(self.id, present, equations), self.cases, options)
         needed = {name for name, output in self.outputs.items() if not output.optional}
         if not needed <= set(statement.outputs) <= set(self.outputs):
             odd = sorted((needed - set(statement.outputs)) | (set(statement.outputs) - set(self.outputs)))
@@ -355,6 +372,9 @@ def _check_declaration(entry: Entry) -> None:
         if name not in pool:
             what = "needs` or `cases" if parameter.kind is inspect.Parameter.KEYWORD_ONLY else "given"
             raise DeclarationError(f"{entry.id}: the function's parameter {name!r} is not in `{what}`")
+    for name, relation in entry.cases.items():
+        if isinstance(relation, sympy.logic.boolalg.BooleanAtom):
+            raise DeclarationError(f"{entry.id}: the case {name!r} is {relation} for SymPy whatever the letters are")
     from theorem_engine.references import works_of
 
     works = works_of(sys.modules.get(entry.module))

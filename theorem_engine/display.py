@@ -275,8 +275,7 @@ def requirement_text(requirement: Any) -> str:
     """A condition on several letters, as a sentence."""
     if hasattr(requirement, "matrix"):
         return f"{requirement.meaning} is positive semidefinite"
-    relation = requirement.relation
-    return f"{requirement.meaning} ({relation})" if hasattr(relation, "free_symbols") else str(requirement.meaning)
+    return str(requirement.text())
 
 
 def warning_text(warn: Any) -> str:

@@ -26,6 +26,8 @@ class _Sentinel:
 _REQUIRED: Any = _Sentinel("REQUIRED")
 #: Default of a letter that may be left out; the statement is then written without it.
 ABSENT: Any = _Sentinel("ABSENT")
+#: A condition of an applied entry that its arguments leave open for now.
+OPEN: Any = _Sentinel("OPEN")
 
 
 class Letter(sympy.Symbol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -20,6 +20,7 @@ from theorem_engine.errors import (
     nearest,
 )
 from theorem_engine.letters import ABSENT
+from theorem_engine.operators.base import outermost_operators
 from theorem_engine.values import NotANumber, compare, to_text
 
 if TYPE_CHECKING:
@@ -60,10 +61,24 @@ def read_point(entry: Entry, given: Mapping[str, Any], read: Callable[..., Any] 
             values[letter] = value
     for name, relation in entry.cases.items():
         options[name] = meets(relation, values)
-    point = Point(tuple(values.values()), tuple(sorted(options.items(), key=lambda item: item[0])))
     if entry.requires or entry.warns:
         check_requirements(entry, values, options)
-    return point
+    if entry.needs:
+        _decide_applied(entry, values, options)
+    return Point(tuple(values.values()), tuple(sorted(options.items(), key=lambda item: item[0])))
+
+
+def _decide_applied(entry: Entry, values: Mapping[Letter, Any], options: dict[str, Any]) -> None:
+    """Conditions of entries that this one applies, as far as they hang on the letters given."""
+    from theorem_engine.conditions import Undecided
+
+    while True:
+        try:
+            entry.statement(options)
+        except Undecided as need:
+            options[need.name] = meets(need.relation, values)
+        else:
+            return
 
 
 def check_names(entry: Entry, given: Mapping[str, Any]) -> None:
@@ -180,10 +195,8 @@ def check_requirements(entry: Entry, values: Mapping[Letter, Any], options: Mapp
     number = get_backend("float64").number
     floats = {letter: number(value) for letter, value in values.items()}
     for failed in failed_requirements(entry, floats, options):
-        if failed.only is not None and options.get(failed.only[0]) != failed.only[1]:
-            continue
         # an equality at the edge of what is allowed may be lost to rounding, but not in exact numbers
-        if failed.relation is not None and meets(failed.relation, values):
+        if failed.relation is not None and failed.is_exact and meets(failed.relation, values):
             continue
         shown = ", ".join(f"{x.name}={to_text(v)}" for x, v in values.items() if x in failed.letters)
         raise Infeasible(f"{entry.id}: {shown}: {failed.reason}; see {entry.source}")
@@ -232,24 +245,35 @@ class Failure:
     letters: frozenset[Any]
     #: The relation that failed, or None for a matrix.
     relation: Any = None
+    #: Whether the relation can be decided in exact numbers: operators have none.
+    is_exact: bool = True
     #: Letters whose shrinking towards zero mends it: of a matrix those off its diagonal.
     movable: frozenset[Any] = frozenset()
-    #: The value of an option with which it is required, if not always.
-    only: tuple[str, Any] | None = None
 
 
-def failed_requirements(
-    entry: Entry, floats: Mapping[Letter, Any], options: Mapping[str, Any] | None = None
-) -> list[Failure]:
-    """Requirements that do not hold at a point of floats; those that need the options, if these are known."""
+def failed_requirements(entry: Entry, floats: Mapping[Letter, Any], options: Mapping[str, Any]) -> Iterator[Failure]:
+    """Requirements that do not hold at a point of floats, of those that these options ask for, in their order.
+
+    A later requirement may rest on an earlier one, so it is not looked at before it is asked for.
+    """
     present = tuple(floats)
-    failures = [test(*floats.values()) for test in _tests(entry, present)]
-    for requirement in entry.requires if options else ():
-        relation = getattr(requirement, "relation", None)
-        relation = relation(options) if callable(relation) and not hasattr(relation, "free_symbols") else None
-        if relation is not None and relation.free_symbols <= set(present):
-            failures.append(_relation(replace(requirement, relation=relation), present)(*floats.values()))
-    return [failure for failure in failures if failure is not None]
+    for requirement, test in _tests(entry, present):
+        if not _applies(getattr(requirement, "only", None), options):
+            continue
+        if test is None:
+            # a relation that the value of an option writes
+            relation = requirement.relation(options)
+            if relation is None or not relation.free_symbols <= set(present):
+                continue
+            test = _relation(replace(requirement, relation=relation), present)
+        if (failure := test(*floats.values())) is not None:
+            yield failure
+
+
+def _applies(only: tuple[Any, ...] | None, options: Mapping[str, Any]) -> bool:
+    """Whether a requirement or a warning is meant for these options: one pair (option, value), or several."""
+    pairs = () if only is None else (only,) if isinstance(only[0], str) else only
+    return all(options.get(name) == value for name, value in pairs)
 
 
 @cache
@@ -275,16 +299,19 @@ def _conditions(
 
 
 @cache
-def _tests(entry: Entry, present: tuple[Letter, ...]) -> list[Callable[..., Failure | None]]:
-    """Compiled requirements that do not hang on the options."""
+def _tests(entry: Entry, present: tuple[Letter, ...]) -> list[tuple[Any, Callable[..., Failure | None] | None]]:
+    """Requirements with their compiled tests; those that hang on the value of an option have none yet."""
     from theorem_engine.declaration import PositiveSemidefinite
 
-    found = []
+    found: list[tuple[Any, Callable[..., Failure | None] | None]] = []
     for requirement in entry.requires:
-        matrix = isinstance(requirement, PositiveSemidefinite)
-        what = requirement.matrix if matrix else requirement.relation
-        if hasattr(what, "free_symbols") and what.free_symbols <= set(present):
-            found.append(_semidefinite(requirement, present) if matrix else _relation(requirement, present))
+        is_matrix = isinstance(requirement, PositiveSemidefinite)
+        what = requirement.matrix if is_matrix else requirement.relation
+        if not hasattr(what, "free_symbols"):
+            found.append((requirement, None))
+        elif what.free_symbols <= set(present):
+            compile_test = _semidefinite if is_matrix else _relation
+            found.append((requirement, compile_test(requirement, present)))
     return found
 
 
@@ -322,7 +349,7 @@ def _relation(requirement: Any, present: tuple[Letter, ...]) -> Callable[..., Fa
             holds = bool(function(*values)[0])
         if holds:
             return None
-        reason = f"{requirement.meaning} ({requirement.relation}) does not hold"
-        return Failure(reason, letters, requirement.relation, letters, requirement.only)
+        return Failure(f"{requirement.text()} does not hold", letters, requirement.relation,
+                       not outermost_operators(requirement.relation), letters)  # fmt: skip
 
     return test

@@ -109,7 +109,7 @@ def _feasible(entry: Entry, point: dict[str, Any], fixed: set[str]) -> dict[str,
                 given = {x: point[x.name] if x.name in point else x.default for x in _numbers(entry, point)}
                 values = {x: x.domain.read(v) for x, v in given.items()}
                 number = get_backend("float64").number
-                failures = failed_requirements(entry, {x: number(v) for x, v in values.items()})
+                failures = failed_requirements(entry, {x: number(v) for x, v in values.items()}, point)
                 moved = {s.name for f in failures if f.relation is None for s in f.movable} & set(point) - fixed
                 if not moved:
                     return None

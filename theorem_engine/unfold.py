@@ -10,6 +10,7 @@ from typing import Any
 import sympy
 
 from theorem_engine.apply import Applied
+from theorem_engine.errors import DeclarationError
 from theorem_engine.letters import Letter
 from theorem_engine.operators.base import is_operator
 from theorem_engine.statement import Statement, Unknown, make_statement
@@ -87,6 +88,8 @@ class _Instance:
         from theorem_engine.catalogue import find_entry
 
         entry = find_entry(node.entry_id)
+        for relation in node.open_conditions().values():
+            raise DeclarationError(f"{node.entry_id} is applied where {relation} is not decided; say it there by name")
         self.statement: Statement = entry.statement(dict(node.options))
         self.scope = f"{node.entry_id}#{number}"
         self.arguments = dict(zip(self.statement.given, node.args, strict=True))

@@ -117,6 +117,8 @@ def variable_length(task, nu, L, activation, shift, *, minimal, bayes, is_argmax
     options = {"task": task, "activation": activation, "shift": shift, "is_argmax": is_argmax}
     options["has_no_signal"] = has_no_signal
     together = minimal(nu, L, has_one_token=has_one_token, **options)
-    # a single token is the hidden one
-    alone = Piecewise((0, n <= 1), (minimal(nu, n, **options), True))
+    # one token is the hidden one, but weights that do not sum to one (relu, a user's own) may still miss it
+    alone = Piecewise(
+        (minimal(nu, 1, has_one_token=True, **options), n <= 1), (minimal(nu, n, has_one_token=False, **options), True)
+    )
     return {"excess": together - LengthMean(alone, L, n)}

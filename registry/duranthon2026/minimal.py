@@ -82,7 +82,8 @@ def minimal_risk(
         return _found(linear(*here, **named), linear.m_kk(*here, **named), linear.m_vv(*here, **named))
     if activation == "centred-linear":
         return _centred(task, delta, is_argmax, has_one_token)
-    if has_no_signal or has_one_token:
+    # a homogeneous kernel has no equal weights to fall back on: relu is evaluated as at any other point
+    if (has_no_signal or has_one_token) and activation != "relu":
         return _without_signal(task, activation, shift, delta)
     if is_argmax and activation == "softplus":
         return _hard_softplus(delta)

@@ -68,13 +68,40 @@ class Backend(ABC):
     ) -> Numeric:
         """Compile expressions, operators and applied entries included, into a function returning a list.
 
-        ``definitions`` gives letters of the expressions that are neither inputs nor bound.
+        ``definitions`` gives letters of the expressions that are neither inputs nor bound. Where an applied entry has
+        conditions on the inputs, each outcome that is met is compiled by itself.
         """
+        from theorem_engine.conditions import open_relations
         from theorem_engine.plan import make_plan
 
+        relations = open_relations(expressions)
+        if relations:
+            return self._by_outcome(inputs, expressions, relations, definitions)
         targets = [sympy.Dummy(f"value{i}") for i in range(len(expressions))]
         wanted = dict(zip(targets, expressions, strict=True))
         return self.compile(make_plan(inputs, {**(definitions or {}), **wanted}, targets))
+
+    def _by_outcome(
+        self,
+        inputs: Sequence[Any],
+        expressions: Sequence[Any],
+        relations: Sequence[Any],
+        definitions: Mapping[Any, Any] | None,
+    ) -> Numeric:
+        """A function that looks at the conditions first; its inputs are numbers, not arrays."""
+        from theorem_engine.conditions import with_outcomes
+
+        decide = self.function(inputs, relations, definitions)
+        variants: dict[tuple[bool, ...], Numeric] = {}
+
+        def run(*values: Any) -> list[Any]:
+            truth = tuple(bool(t) for t in decide(*values))
+            if truth not in variants:
+                outcomes = dict(zip(relations, truth, strict=True))
+                variants[truth] = self.function(inputs, [with_outcomes(e, outcomes) for e in expressions], definitions)
+            return list(variants[truth](*values))
+
+        return run
 
     def compile(self, plan: Plan) -> Numeric:
         """Compile a plan into a function of its inputs that returns the values of its targets."""

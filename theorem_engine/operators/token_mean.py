@@ -208,8 +208,14 @@ class LengthMean(Operator):
 
     @property
     def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(LengthMean, *args)
+        """Rebuild from ``args``; where the length has become a number there is nothing to average."""
+
+        def rebuild(body: Any, letter: Any, length: Any) -> Any:
+            return body.xreplace({letter: length}) if length.is_number else sympy.Expr.__new__(
+                LengthMean, body, letter, length
+            )  # fmt: skip
+
+        return rebuild
 
     @property
     def body(self) -> Any:

@@ -8,8 +8,12 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.domains import Distribution
+from theorem_engine.errors import NotAvailable
 from theorem_engine.trace import note
 from theorem_engine.values import as_float
+
+#: Values of a body that are held at once, and that are worked out at all: pairs of lengths are many.
+HELD, MOST = 1 << 20, 4e8
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -24,7 +28,20 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         numbers = np.array([float(n) for n, _ in value.weights])
         weights = np.array([as_float(w) for _, w in value.weights])
         spread = [np.asarray(v)[..., None] if np.ndim(v) else v for v in values]
-        return [np.multiply(r, np.ones(numbers.size)) @ weights for r in body(numbers, *spread)]
+        points = np.broadcast_shapes(*[np.shape(v) for v in values])
+        count = numbers.size * int(np.prod(points))
+        if count > MOST:
+            raise NotAvailable(
+                f"a mean over {numbers.size} lengths would take {count:.1e} terms here (at most {MOST:.0e}); give a "
+                "distribution over fewer lengths"
+            )
+        share = max(1, HELD * numbers.size // count)
+        totals: list[Any] = [0.0] * len(means)
+        for first in range(0, numbers.size, share):
+            part, weight = numbers[first : first + share], weights[first : first + share]
+            found = [np.multiply(r, np.ones(part.size)) @ weight for r in body(part, *spread)]
+            totals = [a + b for a, b in zip(totals, found, strict=True)]
+        return totals
 
     def evaluate(*values: Any) -> list[Any]:
         given = values[place]

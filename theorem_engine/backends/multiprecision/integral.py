@@ -40,7 +40,8 @@ def integrate(function: Callable[[Any], Any], low: Any, high: Any, *more: Any) -
     ends = [low, high, *more]
     if low == high:
         return mp.zero
-    probes = [a + (b - a) * mp.mpf(k) / 16 for a, b in zip(ends[:-1], ends[1:], strict=True) for k in range(17)]
+    # inside: at an end the function may have a limit only
+    probes = [a + (b - a) * mp.mpf(2 * k + 1) / 32 for a, b in zip(ends[:-1], ends[1:], strict=True) for k in range(16)]
     scale = max(abs(function(x)) for x in probes)
     if scale == 0:
         scale = mp.one

@@ -15,7 +15,7 @@ from theorem_engine.operators.base import is_operator
 from theorem_engine.statement import Statement, Unknown
 
 
-class Undecided(Exception):
+class Undecided(DeclarationError):
     """A condition on given letters that the options of a statement do not tell; whoever knows the point must."""
 
     def __init__(self, relation: Any) -> None:

@@ -1,6 +1,6 @@
 """The closed gradient flow of the order parameters, and the minimum in which k and v have changed places."""
 
-from sympy import Abs, And, Gt, Matrix, Rational, sqrt
+from sympy import Abs, And, Eq, Gt, Integer, Matrix, Max, Rational, sqrt
 
 from theorem_engine import (
     REAL,
@@ -49,19 +49,53 @@ lowest = var("lowest", r"\lambda_{\min}", "smallest Hessian eigenvalue in the sp
 SEVEN = {q.name: Output(f"{q.name} ({q.meaning})", REAL) for q in ORDER}
 
 
-def flow_rates(slope):
-    """dk/dt = -D grad_k and dv/dt = -D grad_v in the seven order parameters; ``slope`` gives partial derivatives."""
-    e = {q.name: slope(q) for q in ORDER}
-    return {
-        m_kk: -(e["m_kk"] + 2 * m_kk * e["q_kk"] + m_vk * e["q_kv"]),
-        m_kv: -(e["m_kv"] + 2 * m_kv * e["q_kk"] + m_vv * e["q_kv"]),
-        m_vk: -(e["m_vk"] + 2 * m_vk * e["q_vv"] + m_kk * e["q_kv"]),
-        m_vv: -(e["m_vv"] + 2 * m_vv * e["q_vv"] + m_kv * e["q_kv"]),
-        q_kk: -2 * (m_kk * e["m_kk"] + m_kv * e["m_kv"] + 2 * q_kk * e["q_kk"] + q_kv * e["q_kv"]),
-        q_vv: -2 * (m_vv * e["m_vv"] + m_vk * e["m_vk"] + 2 * q_vv * e["q_vv"] + q_kv * e["q_kv"]),
-        q_kv: -(m_vk * e["m_kk"] + m_vv * e["m_kv"] + 2 * q_kv * e["q_kk"] + q_vv * e["q_kv"])
-        - (m_kk * e["m_vk"] + m_kv * e["m_vv"] + 2 * q_kv * e["q_vv"] + q_kk * e["q_kv"]),
-    }
+#: Components of k and v along two directions beside k* and v*; of more the gradient makes no use.
+K_BESIDE = tuple(var(f"k_{i}", f"k_{i}", f"component of k along direction {i}, beside k* and v*", REAL) for i in (3, 4))
+V_BESIDE = tuple(var(f"v_{i}", f"v_{i}", f"component of v along direction {i}, beside k* and v*", REAL) for i in (3, 4))
+NONE = Integer(0)
+
+
+def vectors(is_on_manifold):
+    """k and v by their components along k*, v* and the two directions beside; those that stay zero are left out.
+
+    On the manifold k has no part along v* or v, and v none along k* or k.
+    """
+    k_3, k_4, v_3, v_4 = *K_BESIDE, *V_BESIDE
+    if is_on_manifold:
+        return (m_kk, NONE, k_3, NONE), (NONE, m_vv, NONE, v_4)
+    return (m_kk, m_kv, k_3, k_4), (m_vk, m_vv, v_3, v_4)
+
+
+def order_parameters(key, value):
+    """The seven order parameters of two vectors; their Gram matrix cannot cease to be one."""
+    products = (sum(k**2 for k in key), sum(v**2 for v in value), sum(k * v for k, v in zip(key, value, strict=True)))
+    return dict(zip(ORDER, (*key[:2], *value[:2], *products), strict=True))
+
+
+def flow_rates(key, value, slope):
+    """dk/dt = -D grad_k and dv/dt = -D grad_v; ``slope`` gives partial derivatives in the order parameters."""
+    of_key, of_value, of_both = (slope(q) for q in (q_kk, q_vv, q_kv))
+    rates = {}
+    for k, v, overlaps in zip(key, value, ((m_kk, m_vk), (m_kv, m_vv), None, None), strict=True):
+        own = (NONE, NONE) if overlaps is None else [slope(q) for q in overlaps]
+        rates[k] = -(own[0] + 2 * k * of_key + v * of_both)
+        rates[v] = -(own[1] + 2 * v * of_value + k * of_both)
+    return {letter: rate for letter, rate in rates.items() if letter != NONE}
+
+
+def start_beside(is_on_manifold, has_flat_key, has_flat_value):
+    """Components beside k* and v* of vectors with the given overlaps: R_kk, R_kv and R_vv taken apart."""
+    rest_k, rest_v = q_kk - m_kk**2 - m_kv**2, q_vv - m_vv**2 - m_vk**2
+    k_3, k_4, v_3, v_4 = *K_BESIDE, *V_BESIDE
+    start = {x: NONE for x in (k_3, k_4, v_3, v_4)}
+    if not has_flat_key:
+        start[k_3] = sqrt(Max(0, rest_k))
+    if not has_flat_value:
+        if not is_on_manifold and not has_flat_key:
+            start[v_3] = (q_kv - m_kk * m_vk - m_kv * m_vv) / start[k_3]
+        # a part this small may be lost in rounding, and is as small in the squared norm, all that it enters
+        start[v_4] = sqrt(Max(0, rest_v - start[v_3] ** 2))
+    return start
 
 
 @result(
@@ -74,6 +108,11 @@ def flow_rates(slope):
     assumes=(*MODEL, "gradient flow of the population risk in k and v"),
     requires=(GRAM,),
     needs={"population": "duranthon2026.population-risk"},
+    cases={
+        "is_on_manifold": Eq(m_kv**2 + m_vk**2 + q_kv**2, 0),
+        "has_flat_key": Eq(q_kk, m_kk**2 + m_kv**2),
+        "has_flat_value": Eq(q_vv, m_vv**2 + m_vk**2),
+    },
     checks=("duranthon2026_descent.vector_flow",),
     marks="DV",
     notes=(
@@ -83,24 +122,28 @@ def flow_rates(slope):
     ),
 )
 def gradient_flow(
-    task, nu, L, activation, m_kk, m_kv, m_vk, m_vv, q_kk, q_vv, q_kv, shift, time, *, population
+    task, nu, L, activation, m_kk, m_kv, m_vk, m_vv, q_kk, q_vv, q_kv, shift, time, *, population, is_on_manifold,
+    has_flat_key, has_flat_value,
 ):  # fmt: skip
-    """The gradient in k and v is a combination of k*, v*, k and v, so the overlaps obey their own equations."""
+    """The gradient in k and v is a combination of k*, v*, k and v, so the overlaps obey their own equations.
+
+    They are followed as vectors k and v in the span of k*, v* and two further directions, where the equations are
+    those of descent itself and no start is singular.
+    """
     if getattr(meaning(activation, task, False, shift), "breaks", ()):
         raise NotAvailable("duranthon2026.gradient-flow: weights with kinks have no gradient here")
-    options = {"task": task, "activation": activation, "shift": shift, "nu": nu, "L": L}
+    key, value = vectors(is_on_manifold)
+    here = order_parameters(key, value)
 
-    def at(output, values):
-        return getattr(population, output)(**options, **{q.name: v for q, v in zip(ORDER, values, strict=True)})
+    def at(output):
+        place = {q.name: part for q, part in here.items()}
+        return getattr(population, output)(task=task, activation=activation, shift=shift, nu=nu, L=L, **place)
 
-    law = Flow.of(flow_rates(lambda q: at(f"d_{q.name}", ORDER)), None, time)
-    final = [law.at(q) for q in ORDER]
-    ends = {q: var(f"{q.name}_end", rf"{q.latex_name}(t)", f"{q.name} at the end") for q in ORDER}
-    return {
-        **dict(zip(ends.values(), final, strict=True)),
-        **{q.name: ends[q] for q in ORDER},
-        "risk": at("risk", list(ends.values())),
-    }
+    rates = flow_rates(key, value, lambda q: at(f"d_{q.name}"))
+    start = start_beside(is_on_manifold, has_flat_key, has_flat_value)
+    law = Flow.of(rates, {x: start[x] for x in rates if x in start}, time, readings=(at("risk"),))
+    final = {x: law.at(x) for x in rates}
+    return {**{q.name: part.xreplace(final) for q, part in here.items()}, "risk": law.reading()}
 
 
 @result(
@@ -136,7 +179,9 @@ def mismatched_minimum(task, nu, L, activation, *, population):
     derivative in q_kv off the diagonal, once for each further direction.
     """
     four = (m_kk, m_kv, m_vk, m_vv)
-    options = {"task": task, "activation": activation, "nu": nu, "L": L}
+    # the search stays away from k = 0 and from multiples of k*
+    cases = {"has_no_rest": False, "has_no_key": False, "is_off": True}
+    options = {"task": task, "activation": activation, "nu": nu, "L": L, **cases}
     norms = {q_kk: m_kk**2 + m_kv**2, q_vv: m_vk**2 + m_vv**2, q_kv: m_kk * m_vk + m_kv * m_vv}
 
     def reduced(output):

@@ -262,7 +262,7 @@ def erm_risk(
     response = channel(task, is_argmax, delta, activation, L, draws, squares, (*POINT, *RESPONSE))
     return {
         **order_equations(task, nu, L, alpha, r_k, r_v, activation, branch, is_argmax, seen.mean),
-        "risk": population(nu, L, m_k, m_vv=m_v, q_kk=q_k, q_vv=q_v, delta=delta, **chosen),
+        "risk": population(nu, L, m_k, m_vv=m_v, q_kk=q_k, q_vv=q_v, delta=delta, has_no_rest=False, **chosen),
         "train_error": seen.mean("rho rho"),
         "objective": alpha * seen.mean("rho rho") / 2 + (r_k * q_k + r_v * q_v) / 2,
         "m_k": m_k,

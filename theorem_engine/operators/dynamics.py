@@ -21,17 +21,21 @@ class _Law(Operator):
         duration: Any,
         clock: Any = None,
         until: Any = None,
+        readings: tuple[Any, ...] = (),
     ) -> Any:
         """Bind the state letters; a letter without a start value starts at its own outer value.
 
-        ``until`` is a condition on the state that ends the run early.
+        ``until`` is a condition on the state that ends the run early; ``readings`` are expressions of the state that
+        are evaluated at the end, of flows only.
         """
         state = tuple(rules)
         first = [sympy.sympify((start or {}).get(letter, letter)) for letter in state]
         clocks = () if clock is None else (clock,)
         conditions = () if until is None else (until,)
-        twins, bound = hygienic(state + clocks, *(sympy.sympify(rules[x]) for x in state), *conditions)
-        bodies, stop = bound[: len(state)], bound[len(state) :]
+        inside = (*rules.values(), *conditions, *readings)
+        twins, bound = hygienic(state + clocks, *(sympy.sympify(x) for x in inside))
+        bodies, rest = bound[: len(state)], bound[len(state) :]
+        stop, read = rest[: len(conditions)], rest[len(conditions) :]
         return sympy.Expr.__new__(
             cls,
             sympy.Tuple(*bodies),
@@ -40,6 +44,7 @@ class _Law(Operator):
             sympy.sympify(duration),
             sympy.Tuple(*twins[len(state) :]),
             sympy.Tuple(*stop),
+            sympy.Tuple(*read),
         )
 
     @property
@@ -78,17 +83,26 @@ class _Law(Operator):
         return self.args[5][0] if self.args[5] else None
 
     @property
+    def readings(self) -> tuple[Any, ...]:
+        """Expressions of the state that are evaluated at the end."""
+        return tuple(self.args[6])
+
+    @property
     def bound(self) -> frozenset[Any]:
         """State and clock."""
         return frozenset(self.state) | frozenset(self.args[4])
 
     def components(self) -> int:
-        """One value per state letter."""
-        return len(self.state)
+        """One value per state letter, then one per reading."""
+        return len(self.state) + len(self.readings)
 
     def component_names(self) -> list[str]:
         """Names of the components for printing."""
-        return [letter.name for letter in self.state]
+        return [*(letter.name for letter in self.state), *(f"reading {i + 1}" for i in range(len(self.readings)))]
+
+    def reading(self, index: int = 0) -> Any:
+        """The value of a reading at the end."""
+        return Component(self, len(self.state) + index)
 
     def at(self, letter: Any) -> Any:
         """The final value of a state letter."""
@@ -148,7 +162,7 @@ class Trajectory(Operator):
 
     def components(self) -> int:
         """The clock and the state as arrays, then the final state as numbers."""
-        return 1 + 2 * len(self.law.state)
+        return 1 + 2 * len(self.law.state)  # a log has no readings
 
     def component_names(self) -> list[str]:
         """Names of the components for printing."""

@@ -22,10 +22,12 @@ def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) 
     clock = [law.clock] if law.clock is not None else []
     rates = backend.function([*law.state, *clock, *parameters], list(law.bodies))
     first = backend.function(parameters, [*law.start, law.duration])
+    readings = backend.function([*law.state, *parameters], list(law.readings))
 
     def evaluate(*values: Any) -> list[Any]:
         *start, duration = first(*values)
-        return follow(lambda t, y: list(rates(*y, *([t] if clock else []), *values)), start, duration)
+        end = follow(lambda t, y: list(rates(*y, *([t] if clock else []), *values)), start, duration)
+        return [*end, *readings(*end, *values)]
 
     return evaluate
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
-from theorem_engine.backends.float64.flow import RELATIVE, follow
+from theorem_engine.backends.float64.flow import follow
 from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
 
 #: The flow is followed again with a tolerance so many times as wide; the error falls with it, but not as evenly.
@@ -16,13 +16,16 @@ SHIFT = 1e-6
 
 
 def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
-    """The float64 state at the end of the time."""
+    """The float64 state at the end of the time, and what is read off it."""
     (law,) = laws
     way = FlowErrors(law, parameters, backend)
+    readings = backend.function([*law.state, *parameters], list(law.readings))
 
     def evaluate(*values: Any) -> list[Any]:
         found = [float(r) for r in plain(*[value_of(v) for v in values])]
-        return [Rounded(r, e) for r, e in zip(found, way.errors(values, 1)[:, -1], strict=True)]
+        state = [Rounded(r, e) for r, e in zip(found, way.errors(values, 1)[:, -1], strict=False)]
+        read = [error_of(r) for r in readings(*state, *values)]
+        return [*state, *(Rounded(r, e) for r, e in zip(found[way.size :], read, strict=True))]
 
     return lambda *values: each_place(evaluate, values)
 
@@ -45,7 +48,7 @@ class FlowErrors:
         plain = [value_of(v) for v in values]
         times, *tight = self.way(plain, pieces)
         states = np.array(tight)
-        _, *loose = self.way(plain, pieces, tolerance=WIDER * RELATIVE)
+        _, *loose = self.way(plain, pieces, looseness=WIDER)
         begin = states[:, 0]
         given = np.array([float(error_of(s)) for s in start])
         matrices = np.zeros((self.size, self.size, len(times)))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Piecewise, Rational, exp, sqrt
+from sympy import Integer, Piecewise, Rational, exp, sqrt
 
 from theorem_engine import ElementWise, GaussianMean, Hardmax, LengthMean, Normalised, Tokens, normal_cdf
 from theorem_engine.errors import NotAvailable, OutOfDomain
@@ -169,11 +169,18 @@ def _normalised(task, chosen, is_argmax, m, rest):
     own = score_tokens(task, chosen, width_of(m, rest), m * sqrt(nu))
     if task == "spiked":
         others = own.mean(hidden=1, each=(sigma**2,))
+        # what no token takes: the share of the constant, or all of it where every kernel vanishes
+        missed = _probability_of_no_weight(chosen, width_of(m, rest), m * sqrt(nu))
+        shared = own.mean(hidden=1, each=(sigma,), nobody=1)
         known = {
             S: own.mean(hidden=sigma),
             Q: own.mean(hidden=sigma**2) + others,
-            U: own.mean(hidden=1, each=(sigma,)),
-            N: 2 * others + own.mean(hidden=1, each=(sigma, sigma)),
+            U: own.mean(hidden=1, each=(sigma,)) + own.mean(hidden=1, nobody=1) + missed,
+            N: 2 * others
+            + own.mean(hidden=1, each=(sigma, sigma))
+            + 2 * shared
+            + own.mean(hidden=1, nobody=2)
+            + missed,
         }
     else:
         pair = pair_tokens(chosen, is_argmax, m, sqrt(rest) if rest != 0 else 0)
@@ -183,11 +190,27 @@ def _normalised(task, chosen, is_argmax, m, rest):
             U: pair.mean(each=(p, sigma)),
             N: 2 * U - own.mean(each=(sigma, sigma)),
         }
-    if chosen.extra != 0 or chosen.breaks:
-        # the weights need not sum to one
+    if task == "max" and (chosen.extra != 0 or chosen.breaks):
+        # the weights need not sum to one; the risk is never below that of Bayes, a constant over nu
         return Moments({S: known[S], Q: known[Q]}, 1 - S**2 / Q)
     # N - U^2 loses log10(1/Q) digits, 1 - S^2/Q loses log10(1/risk): each has its side
     return Moments(known, Piecewise(((N - U**2) / Q, Rational(1, 2) > U), (1 - S**2 / Q, True)))
+
+
+def _probability_of_no_weight(chosen, width, centre):
+    """Spiked task: that the kernels of all tokens vanish, with nothing else in their sum."""
+    end = vanishes_below(chosen)
+    if end is None or chosen.extra != 0:
+        return Integer(0)
+    return normal_cdf((end - centre) / width) * LengthMean(normal_cdf(end / width) ** (L - 1), L)
+
+
+def vanishes_below(chosen):
+    """The score below which a rising kernel is zero, one of its breaks; None for a kernel that is positive."""
+    marks = sorted(chosen.breaks)
+    starts = [mark - 1 for mark in marks[:1]] + [(a + b) / 2 for a, b in zip(marks[:-1], marks[1:], strict=True)]
+    zeros = [mark for mark, start in zip(marks, starts, strict=True) if chosen.kernel.xreplace({chi: start}) == 0]
+    return max(zeros, default=None)
 
 
 def _element_wise(task, chosen, is_argmax, m, rest):

@@ -18,6 +18,8 @@ class Product:
     each: tuple[int, ...]
     #: Total power of each weight; the integral is divided by the Gamma function of it.
     powers: tuple[int, ...]
+    #: How much of that power is the weight that no token has.
+    nobody: int = 0
 
 
 @dataclass
@@ -50,12 +52,14 @@ def make_layout(means: Sequence[Any]) -> Layout:
                 _place(layout.brackets[int(role)], (powers, inner))
                 for role, (_, powers, inner) in zip(roles, combination, strict=True)
             ]
-            totals = tuple(sum(powers[k] for _, powers, _ in combination) for k in range(len(mean.letters)))
+            totals = tuple(
+                mean.nobody + sum(powers[k] for _, powers, _ in combination) for k in range(len(mean.letters))
+            )
             if 0 in totals:
                 raise TypeError("every term of a token mean must contain each of its weights")
             hidden = places[0] if mean.has_hidden else None
             each = tuple(sorted(places[1:] if mean.has_hidden else places))
-            key = Product(hidden, each, totals)
+            key = Product(hidden, each, totals, mean.nobody)
             terms[key] = terms.get(key, sympy.S.Zero) + coefficient
         layout.sums.append(
             [(_place(layout.coefficients, c), _place(layout.products, key)) for key, c in terms.items() if c != 0]

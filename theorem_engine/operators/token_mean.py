@@ -42,13 +42,14 @@ class Tokens:
     #: hidden token. A kernel of two letters depends on them through one sum.
     breaks: tuple[Any, ...] = ()
 
-    def mean(self, hidden: Any = None, each: tuple[Any, ...] = ()) -> Any:
+    def mean(self, hidden: Any = None, each: tuple[Any, ...] = (), nobody: int = 0) -> Any:
         """Mean of a product: a factor of the hidden token, then one for each further token, all distinct, summed over.
 
         Factors are polynomials in the weight letters with coefficients in the normal letters.
-        Without ``hidden`` all L tokens are alike and the sum runs over all of them.
+        Without ``hidden`` all L tokens are alike and the sum runs over all of them. ``nobody`` is a power of the
+        weight that no token has, ``extra`` over the sum: one minus all weights, which may be too small a difference.
         """
-        return TokenMean(self, hidden, each)
+        return TokenMean(self, hidden, each, nobody)
 
 
 class TokenMean(Operator):
@@ -60,9 +61,13 @@ class TokenMean(Operator):
 
     lowering = "token_mean"
 
-    def __new__(cls, tokens: Tokens, hidden: Any = None, each: tuple[Any, ...] = ()) -> Any:
+    def __new__(cls, tokens: Tokens, hidden: Any = None, each: tuple[Any, ...] = (), nobody: int = 0) -> Any:
         """Bind the normal and the weight letters."""
         letters = tuple(tokens.weights)
+        if nobody and tokens.extra == 0:
+            return sympy.S.Zero
+        if nobody and len(letters) > 1:
+            raise TypeError("the weight that no token has is known beside one weight only")
         if not 1 <= len(letters) <= 2 or len(tokens.normals) not in range(1, len(letters) + 1):
             raise TypeError("TokenMean takes one weight with one normal letter, or two weights with one or two")
         kernels = []
@@ -76,16 +81,16 @@ class TokenMean(Operator):
         count = len(tokens.normals)
         return cls._make(
             sympy.sympify(tokens.length), sympy.Tuple(*twins[:count]), sympy.Tuple(*twins[count:]), *bodies,
-            sympy.sympify(tokens.extra), marks,
+            sympy.sympify(tokens.extra), marks, sympy.Integer(nobody),
         )  # fmt: skip
 
     @classmethod
     def _make(cls, *args: Any) -> Any:
-        length, normals, letters, kernels, first, factors, extra, marks = args
+        length, normals, letters, kernels, first, factors, extra, marks, nobody = args
         if any(f == 0 for f in (*first, *factors)):
             return sympy.S.Zero
         ordered = sympy.Tuple(*sorted(factors, key=sympy.default_sort_key))
-        return sympy.Expr.__new__(cls, length, normals, letters, kernels, first, ordered, extra, marks)
+        return sympy.Expr.__new__(cls, length, normals, letters, kernels, first, ordered, extra, marks, nobody)
 
     @property
     def func(self) -> Any:
@@ -133,13 +138,18 @@ class TokenMean(Operator):
         return tuple(self.args[7])
 
     @property
+    def nobody(self) -> int:
+        """Power of the weight that no token has."""
+        return int(self.args[8])
+
+    @property
     def bound(self) -> frozenset[Any]:
         """Normal and weight letters."""
         return frozenset((*self.normals, *self.letters))
 
     def bundle_key(self) -> Hashable:
         """Means over the same tokens share everything."""
-        return (TokenMean, *self.args[:4], self.has_hidden, *self.args[6:])
+        return (TokenMean, *self.args[:4], self.has_hidden, *self.args[6:8])
 
     def _with(self, factors: Mapping[int, Any], *more: Any) -> Any:
         """The same mean with some factors replaced and further tokens added."""
@@ -166,6 +176,11 @@ class TokenMean(Operator):
                     "means of weights whose kernel vanishes are not differentiated: they jump from 0 to 1"
                 )
             rates = [k.diff(symbol) for k in kernel]
+            if self.nobody:
+                # that weight falls by itself times the weighted mean of all rates
+                total -= self.nobody * self._with({}, weight * rates[0])
+                for i, (is_hidden, factor) in enumerate(listed):
+                    total -= self.nobody * self._with({i: factor * weight * rates[is_hidden]})
             for i, (is_hidden, factor) in enumerate(listed):
                 moved = factor.diff(weight) * weight
                 total += self._with({i: moved * rates[is_hidden] * (1 - weight)})
@@ -185,6 +200,8 @@ class TokenMean(Operator):
         kernels = ", ".join(printer._print(k[0]) for k in self.kernels)
         count = len(self.args[5])
         total = r"\sum_{\neq}" if count else ""
+        if self.nobody:
+            parts.append(rf"\left[{printer._print(self.letters[0])}\right]_{{\emptyset}}^{{{self.nobody}}}")
         return rf"\mathbb{{E}}_{{\log {names}\sim {kernels}}} {total} {' '.join(parts)}"
 
 

@@ -24,6 +24,7 @@ from theorem_engine.methods.laplace import (
     Token,
     log_survival,
     power_of_survival,
+    power_times_decay,
 )
 from theorem_engine.methods.laplace_nodes import (
     edges_along,
@@ -130,7 +131,7 @@ class _Single:
         self.length = backend.function(parameters, [first.length])
         self.powers = max((p for side in self.layout.brackets for (p,), _ in side), default=1)
         # many products differ in the hidden token only: the others are multiplied once
-        every = [(item.each, item.powers[0]) for item in self.layout.products]
+        every = [(item.each, item.powers[0], item.nobody) for item in self.layout.products]
         self.ordinary = list(dict.fromkeys(every))
         self.pairs = [(self.ordinary.index(key), item.hidden)
                       for key, item in zip(every, self.layout.products, strict=True)]  # fmt: skip
@@ -218,10 +219,10 @@ class _Single:
         ordinary_keys, pairs = list(self.ordinary), list(self.pairs)
         size_of = []
         for place, (others, own) in enumerate(self.pairs):
-            each, power = ordinary_keys[others]
-            wide = tuple(sizes[0][i] for i in each), power
+            each, power, nobody = ordinary_keys[others]
+            wide = tuple(sizes[0][i] for i in each), power, nobody
             held = None if own is None else sizes[1][own]
-            if wide == (each, power) and held == own:
+            if wide == (each, power, nobody) and held == own:
                 size_of.append(place)
                 continue
             if wide not in ordinary_keys:
@@ -236,22 +237,23 @@ class _Single:
             brackets: list[Brackets] = [side(u) for side in sides]
             log_b = log_survival(brackets[0])
             with np.errstate(over="ignore", under="ignore"):
-                rest = np.exp(-extra * np.exp(u)) if extra else 1.0
+                nobody = extra * np.exp(u)
+                rest = np.exp(-nobody) if extra else 1.0
             powers: dict[int, Any] = {}
             ordinary = []
-            for places, power in ordinary_keys:
+            for places, power, own in ordinary_keys:
                 count = len(places)
                 if count not in powers:
-                    powers[count] = rest * sum_of_powers(log_b, lengths, int(self.has_hidden), count)
-                value = powers[count] / math.gamma(power)
+                    powers[count] = sum_of_powers(log_b, lengths, int(self.has_hidden), count)
+                value = powers[count] * power_times_decay(nobody, rest, own) / math.gamma(power)
                 for place in places:
                     value = value * brackets[0].values[place]
                 ordinary.append(value)
             hidden = brackets[1].values if self.has_hidden else []
             shape = np.broadcast_shapes(u.shape, *{v.shape for v in (*ordinary, *hidden)})
             results = np.empty((len(pairs), *shape))
-            for row, (others, own) in zip(results, pairs, strict=True):
-                np.multiply(ordinary[others], 1.0 if own is None else hidden[own], out=row)
+            for row, (others, place) in zip(results, pairs, strict=True):
+                np.multiply(ordinary[others], 1.0 if place is None else hidden[place], out=row)
             return results
 
         return integrand, size_of

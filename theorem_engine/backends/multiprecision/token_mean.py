@@ -150,7 +150,8 @@ class _Single:
             b = ordinary.survival[i]
             lost = ordinary.complement[i]
             log_b = mp.log1p(-lost) if lost < mp.mpf(1) / 2 else mp.log(max(b, mp.zero))
-            rest = mp.exp(-extra * mp.exp((grid.first + i) * grid.step)) if extra else mp.one
+            nobody = extra * mp.exp((grid.first + i) * grid.step)
+            rest = mp.exp(-nobody) if extra else mp.one
             powers = {}
             for count in counts:
                 total = mp.zero
@@ -162,6 +163,8 @@ class _Single:
                 powers[count] = total * rest
             for k, item in enumerate(self.layout.products):
                 value = powers[len(item.each)]
+                if item.nobody:
+                    value *= nobody**item.nobody
                 if not value:
                     continue
                 for place in item.each:

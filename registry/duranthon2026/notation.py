@@ -83,7 +83,8 @@ N = var("N", "N", "mean squared distance of the weights from the hidden position
 V = var("V", "V", "variance of the hidden token's weight plus the mean square of all others", NONNEGATIVE)
 length = var("length", r"\bar L", "mean length", NONNEGATIVE)
 mu = var("mu", r"\bar\mu", "mean of chi* at the hidden position in the max task", REAL)
-m = var("m", "m", "slope of the scores, searched over", Interval(0, math.inf, left_open=True))
+m = var("m", "m", "slope of the scores, searched over", REAL)
+reached = var("reached", "r", "one where the search ends at a minimum, zero where it follows a limit", Interval(0, 1))
 
 IS_ARGMAX = Eq(nu, oo)
 RISK = Output("mean squared error, label noise included", NONNEGATIVE)

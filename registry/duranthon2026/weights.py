@@ -216,20 +216,20 @@ def vanishes_below(chosen):
 def _element_wise(task, chosen, is_argmax, m, rest):
     width = width_of(m, rest)
 
-    def mean(function, centre=0):
-        """Gaussian mean of a function of the score, kinks included."""
-        breaks = tuple((b - centre) / width for b in chosen.breaks)
-        return GaussianMean(function(centre + width * x), x, breaks=breaks)
+    def mean(body, *centres):
+        """Gaussian mean of a function of the scores of tokens with these centres, kinks included."""
+        breaks = tuple((b - centre) / width for b in chosen.breaks for centre in centres)
+        return GaussianMean(body, x, breaks=breaks)
 
-    def square(score):
-        return chosen.at(score) ** 2
-
+    ordinary = chosen.at(width * x)
     if task == "max":
         inner = chosen.at(m * x) if rest == 0 else GaussianMean(chosen.at(m * x + sqrt(rest) * z), z)
-        return _tilted(inner, mean(square), is_argmax)
+        return _tilted(inner, mean(ordinary**2, 0), is_argmax)
     centre = m * sqrt(nu)
-    first = mean(chosen.at, centre)
-    return _spiked(first, mean(lambda score: (chosen.at(score) - first) ** 2, centre), mean(square))
+    hidden = chosen.at(centre + width * x)
+    first = mean(hidden, centre)
+    # one mean of both: where the hidden weight is saturated its variance is rounding, beside the others' noise
+    return _spiked(first, mean((hidden - first) ** 2 + (LengthMean(L, L) - 1) * ordinary**2, centre, 0))
 
 
 def _erf(task, shift, is_argmax, m, rest, miss):
@@ -239,7 +239,8 @@ def _erf(task, shift, is_argmax, m, rest, miss):
         inner = _one_plus_erf((shift + m * x) / (1 if rest == 0 else sqrt(1 + 2 * rest)))
         return _tilted(inner, miss(-shift, width), is_argmax)
     here = shift + m * sqrt(nu)
-    return _spiked(_one_plus_erf(here / sqrt(1 + 2 * width**2)), miss.variance(here, width), miss(-shift, width))
+    noise = (LengthMean(L, L) - 1) * miss(-shift, width)
+    return _spiked(_one_plus_erf(here / sqrt(1 + 2 * width**2)), miss.variance(here, width) + noise)
 
 
 def _one_plus_erf(score):
@@ -247,10 +248,9 @@ def _one_plus_erf(score):
     return 2 * normal_cdf(sqrt(2) * score)
 
 
-def _spiked(first, variance, noise):
+def _spiked(first, spread):
     """Only the mean length matters; Q - S^2 is the variance at the hidden token plus the others' noise."""
-    noise = (LengthMean(L, L) - 1) * noise
-    return Moments({S: first, Q: first**2 + variance + noise, V: variance + noise}, V / Q)
+    return Moments({S: first, Q: first**2 + spread, V: spread}, V / Q)
 
 
 def _tilted(inner, square, is_argmax):

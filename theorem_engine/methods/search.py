@@ -131,11 +131,11 @@ def find_valley(
     if right == len(places) - 1 and along(places[right]) < 0:
         return high
     middle = math.exp(places[left]) if is_log else places[left]
-    root = _sign_change(along, places[left], places[right], abs(height(middle)))
+    root = sign_change(along, places[left], places[right], abs(height(middle)))
     return math.exp(root) if is_log else root
 
 
-def _sign_change(slope: Callable[[float], float], left: float, right: float, scale: float) -> float:
+def sign_change(slope: Callable[[float], float], left: float, right: float, scale: float) -> float:
     """Where a slope changes sign between two ends, to the accuracy that its function, of this size, can tell.
 
     Where the slope differs by orders of magnitude between the ends, an exponential factor makes them equal first.

@@ -18,18 +18,30 @@ class Minimum(Operator):
     ``single_valley`` is not scanned at all, the sign of its slope leads the way. With ``slopes=False`` the body is
     never differentiated: of one letter it is scanned and narrowed, of several it is followed down from the middle of
     the ranges; the minimiser is then known as well as values alone can tell.
+
+    A range that ends at zero or at infinity needs the ``unit`` of its one letter: every scale around it is looked at,
+    ``scan`` points to the decade. The infimum may then be a limit that no value of the letter reaches:
+    ``is_attained`` is zero there, and the minimiser is the last place looked at on the way.
     """
 
     lowering = "minimum"
     vectorised = False
 
-    def __new__(cls, body: Any, over: Any, scan: int = 0, single_valley: bool = False, slopes: bool = True) -> Any:
+    def __new__(
+        cls, body: Any, over: Any, scan: int = 0, single_valley: bool = False, slopes: bool = True, unit: Any = None
+    ) -> Any:
         """Bind the letters and keep their ranges."""
         letters = tuple(over)
         twins, (body,) = hygienic(letters, sympy.sympify(body, strict=True))
         ranges = sympy.Tuple(*(sympy.Tuple(*over[letter]) for letter in letters))
         manner = sympy.Tuple(sympy.Integer(scan), sympy.Integer(single_valley), sympy.Integer(slopes))
-        return sympy.Expr.__new__(cls, body, sympy.Tuple(*twins), ranges, manner)
+        units = sympy.Tuple() if unit is None else sympy.Tuple(sympy.sympify(unit, strict=True))
+        return sympy.Expr.__new__(cls, body, sympy.Tuple(*twins), ranges, manner, units)
+
+    @property
+    def unit(self) -> Any:
+        """Natural size of the letter where its range has no ends of its own, else None."""
+        return self.args[4][0] if self.args[4] else None
 
     @property
     def scan(self) -> int:
@@ -72,12 +84,17 @@ class Minimum(Operator):
         return frozenset(self.letters)
 
     def components(self) -> int:
-        """The value, then a minimiser for each letter."""
-        return 1 + len(self.letters)
+        """The value, then a minimiser for each letter, then whether the minimum is attained."""
+        return 2 + len(self.letters)
 
     def component_names(self) -> list[str]:
         """Names of the components for printing."""
-        return ["value", *(letter.name for letter in self.letters)]
+        return ["value", *(letter.name for letter in self.letters), "is_attained"]
+
+    @property
+    def is_attained(self) -> Any:
+        """One where the minimum is attained, zero where the infimum is a limit."""
+        return Component(self, 1 + len(self.letters))
 
     def at(self, letter: Any) -> Any:
         """The minimising value of a letter."""
@@ -115,6 +132,16 @@ class LocalMinimum(Minimum):
     def func(self) -> Any:
         """Rebuild from ``args``."""
         return lambda *args: sympy.Expr.__new__(LocalMinimum, *args)
+
+    @property
+    def unit(self) -> Any:
+        """The start says where to look."""
+        return None
+
+    @property
+    def ranges(self) -> tuple[tuple[Any, Any], ...]:
+        """A descent goes where it likes."""
+        return ()
 
     @property
     def slopes(self) -> bool:

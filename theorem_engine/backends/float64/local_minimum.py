@@ -43,7 +43,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             where, steepest = descend(height, slope, where, 1e-11 if is_last else 1e-5, inside)
         best = height(where)
         note("minimum", None, f"followed from known parameters, slope {steepest:.1e} at the minimiser")
-        return [best, *(float(x) for x in where)]
+        return [best, *(float(x) for x in where), 1.0]
 
     return lambda *values: each_point(one, values)
 

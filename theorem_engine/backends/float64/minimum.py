@@ -12,6 +12,7 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.points import each_point
 from theorem_engine.errors import NotConverged
 from theorem_engine.methods.iteration import following
+from theorem_engine.methods.line_search import lowest, valley
 from theorem_engine.methods.search import SCAN, find_minimum, find_valley, follow_down, scan_points
 from theorem_engine.trace import note
 
@@ -24,6 +25,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
     derivatives = [minimum.body.diff(x) for x in letters] if minimum.slopes else []
     slopes = backend.function([*letters, *parameters], derivatives)
     ends = backend.function(parameters, [end for pair in minimum.ranges for end in pair])
+    units = backend.function(parameters, [minimum.unit]) if minimum.unit is not None else None
 
     def one(*values: Any) -> list[float]:
         edges = [float(e) for e in ends(*values)]
@@ -36,11 +38,13 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         def slope(*place: float) -> tuple[float, ...]:
             return tuple(float(s) for s in slopes(*map(np.float64, place), *values))
 
+        if units is not None:
+            return _along_a_line(minimum, height, slope, edges, float(units(*values)[0]))
         if not minimum.slopes:
             with following():
                 where = follow_down(height, edges, minimum.scan or 9)
             note("minimum", None, "by values alone")
-            return [height(*where), *where]
+            return [height(*where), *where, 1.0]
         if len(letters) == 1:
             count = minimum.scan or SCAN
             if minimum.single_valley:
@@ -52,9 +56,25 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         best = height(*where)
         steepest = max(abs(s) for s in slope(*where))
         note("minimum", None, f"slope {steepest:.1e} at the minimiser")
-        return [best, *where]
+        return [best, *where, 1.0]
 
     return lambda *values: each_point(one, values)
+
+
+def _along_a_line(minimum: Any, height: Any, slope: Any, edges: list[float], unit: float) -> list[float]:
+    """One letter whose range has no ends of its own."""
+
+    def rate(place: float) -> float:
+        return float(slope(place)[0])
+
+    if minimum.single_valley:
+        found = valley(height, rate, edges[1], unit)
+    else:
+        found = lowest(height, rate if minimum.slopes else None, *edges, unit, minimum.scan or 4)
+    best = height(found.place)
+    manner = "at the minimiser" if found.is_attained else "on the way to a limit"
+    note("minimum", [4e-16 * abs(best) + found.below, 0.0, 0.0], f"value {best:.3g} {manner}")
+    return [best, found.place, float(found.is_attained)]
 
 
 def _several(

@@ -8,8 +8,13 @@ from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.points import plain
-from theorem_engine.errors import NotAvailable
+from theorem_engine.errors import NotAvailable, NotConverged
 from theorem_engine.plan import Operate
+
+#: Longest relative step of Newton's method.
+LONGEST = mp.mpf("0.3")
+#: Relative distance from an end of its range within which a minimiser lies on it.
+NEAR = mp.mpf("1e-12")
 
 
 def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -19,30 +24,44 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         raise NotAvailable("this minimum is found from values alone, in double precision only")
     letters = minimum.letters
     gradient = [minimum.body.diff(x) for x in letters]
-    rough = get_backend("float64").operate(Operate(minima, ((None,) * (1 + len(letters)),), parameters))
+    rough = get_backend("float64").operate(Operate(minima, ((None,) * minimum.components(),), parameters))
     value = backend.function([*letters, *parameters], [minimum.body])
     both = backend.function([*letters, *parameters], [*gradient, *(g.diff(x) for g in gradient for x in letters)])
+    ends = backend.function(parameters, [end for pair in minimum.ranges for end in pair])
     size = len(letters)
 
     def evaluate(*values: Any) -> list[Any]:
-        x = [mp.mpf(float(v)) for v in rough(*[plain(v) for v in values])[1:]]
+        _, *place, is_attained = rough(*[plain(v) for v in values])
+        if not float(is_attained):
+            raise NotAvailable("this infimum is a limit that no value reaches; it is followed in double precision only")
+        x = [mp.mpf(float(v)) for v in place]
+        edges = [mp.mpf(e) for e in ends(*values)]
         last = mp.inf
         for _ in range(60):
+            if any(abs(x[k // 2] - edge) <= NEAR * abs(edge) for k, edge in enumerate(edges) if mp.isfinite(edge)):
+                break  # at an end of its range the gradient need not vanish
             flat = both(*x, *values)
-            try:
-                step = mp.lu_solve(_matrix(flat[size:], size), mp.matrix(flat[:size]))
-            except ZeroDivisionError:
-                break  # no curvature: the minimum lies at an end of its range
+            curvature = _matrix(flat[size:], size)
+            if not _is_convex(curvature, size):
+                raise NotConverged("minimum: the surface is too flat where double precision finds its lowest point")
+            step = mp.lu_solve(curvature, mp.matrix(flat[:size]))
             change = max(abs(step[i]) / max(abs(x[i]), mp.eps) for i in range(size))
-            if change > mp.mpf("1e-4") and last == mp.inf:
-                break  # the minimum lies at an end of its range, where the gradient does not vanish
-            x = [v - step[i] for i, v in enumerate(x)]
+            # Newton's step is trusted within its own neighbourhood only
+            part = min(mp.one, LONGEST / change) if change else mp.one
+            x = [v - part * step[i] for i, v in enumerate(x)]
             if change == 0 or (change < mp.mpf(10) ** (-mp.dps // 2) and change >= last / 4):
                 break
             last = change
-        return [value(*x, *values)[0], *x]
+        else:
+            raise NotConverged("minimum: Newton's method does not settle from the minimiser of double precision")
+        return [value(*x, *values)[0], *x, mp.one]
 
     return evaluate
+
+
+def _is_convex(matrix: Any, size: int) -> bool:
+    """Whether all leading minors are positive."""
+    return all(mp.det(matrix[:k, :k]) > 0 for k in range(1, size + 1))
 
 
 def _matrix(flat: list[Any], size: int) -> Any:

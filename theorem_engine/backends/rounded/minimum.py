@@ -10,6 +10,7 @@ from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.rounded import solved_errors
 from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
 from theorem_engine.backends.rounded.root import certain_bracket
+from theorem_engine.trace import own_notes
 
 #: A minimiser so near an end of its range is the end.
 AT_END = 1e-9
@@ -22,7 +23,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
     body = backend.function([*letters, *parameters], [minimum.body])
     if not minimum.slopes:
         # a search by values alone does not know how far it is from the bottom
-        return lambda *values: [Rounded(r, np.inf) for r in plain(*[value_of(v) for v in values])]
+        return lambda *values: _unknown(plain(*[value_of(v) for v in values]))
     derivatives = [minimum.body.diff(x) for x in letters]
     slopes = backend.function([*letters, *parameters], derivatives)
     bare = get_backend("float64").function([*letters, *parameters], derivatives)
@@ -32,11 +33,17 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
 
     def evaluate(*values: Any) -> list[Any]:
         centre = [value_of(v) for v in values]
-        best, *where = (float(r) for r in plain(*centre))
+        with own_notes() as notes:
+            best, *where, attained = (float(r) for r in plain(*centre))
         if not np.all(np.isfinite(where)):
-            return [Rounded(r, np.inf) for r in (best, *where)]
+            return _unknown((best, *where, attained))
         here = [Rounded(x) for x in where]
         edges = ends(*values) if has_ends else []
+        if not attained:
+            # the infimum is a limit: the search says how far below the last place it may lie
+            left = max((float(np.max(n.error[0])) for n in notes if isinstance(n.error, list)), default=np.inf)
+            noise = error_of(body(*here, *values)[0])
+            return [Rounded(best, noise + left), *(Rounded(x, np.inf) for x in where), Rounded(attained)]
         found = slopes(*here, *values)
         uncertain = np.array([abs(value_of(s)) + error_of(s) for s in found], dtype=float)
         at_end = [_end_error(x, edges[2 * i : 2 * i + 2]) for i, x in enumerate(where)]
@@ -58,9 +65,16 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         below = sum(u * e for u, e in zip(uncertain, errors, strict=True) if e > 0)
         if not np.isfinite(below):
             below = np.inf
-        return [Rounded(best, noise + below), *(Rounded(x, e) for x, e in zip(where, errors, strict=True))]
+        placed = (Rounded(x, e) for x, e in zip(where, errors, strict=True))
+        return [Rounded(best, noise + below), *placed, Rounded(attained)]
 
     return lambda *values: each_place(evaluate, values)
+
+
+def _unknown(found: Any) -> list[Any]:
+    """Value and minimisers of which nothing is known beside them; whether they are attained is no number."""
+    *numbers, attained = found
+    return [*(Rounded(float(r), np.inf) for r in numbers), Rounded(float(attained))]
 
 
 def _end_error(x: float, ends: Any) -> float | None:

@@ -13,9 +13,9 @@ from tests.registry.fuzz_values import PREAMBLE
 from tests.registry.fuzz_worker import Worker
 
 
-def run(count, seed, jobs=1, seconds=10.0, bases=24, entries=None, progress=None):
+def run(count, seed, jobs=1, seconds=10.0, bases=24, chosen=None, progress=None):
     """Reports of ``count`` queries; the entries take turns, so that a campaign cut short has met them all."""
-    chosen = [entry for entry in te.entries() if not entries or any(part in entry.id for part in entries)]
+    chosen = te.entries() if chosen is None else chosen
     numbers = [(index, name) for name, n in shares(chosen, count).items() for index in range(n)]
     queries = [(name, index) for index, name in sorted(numbers)]
     here, workers, reports = local(), [], []
@@ -74,19 +74,27 @@ def main(arguments=None):
     parser.add_argument("--seconds", type=float, default=10.0, help="time a query may take before it is left")
     parser.add_argument("--bases", type=int, default=24, help="valid points per entry that queries start from")
     parser.add_argument("--entry", action="append", help="only entries whose id contains this text")
+    parser.add_argument("--skip-costly", action="store_true", help="leave out entries that take long")
     parser.add_argument("--out", type=Path, help="file for the summary; it is printed otherwise")
+    parser.add_argument("--log", type=Path, help="file with a line for every query")
     given = parser.parse_args(arguments)
     reports = []
 
     def progress(number, total, report):
         reports.append(report)
-        if number % 250 == 0 or number == total:
+        if given.log:
+            with given.log.open("a", encoding="utf-8") as stream:
+                stream.write(f"{report.status} {report.seconds:.3f} s {report.call} {report.said[:120]!r}\n")
+        if number % 100 == 0 or number == total:
             failed = sum(r.status == "failed" for r in reports)
             print(f"{number} of {total} queries, {failed} failed, at {report.entry}", file=sys.stderr, flush=True)
             if given.out:
                 given.out.write_text(summary(reports), encoding="utf-8")
 
-    run(given.count, given.seed, given.jobs, given.seconds, given.bases, given.entry, progress)
+    chosen = [entry for entry in te.entries() if not (given.skip_costly and entry.costly)]
+    if given.entry:
+        chosen = [entry for entry in chosen if any(part in entry.id for part in given.entry)]
+    run(given.count, given.seed, given.jobs, given.seconds, given.bases, chosen, progress)
     if not given.out:
         print(summary(reports))
     return 1 if any(report.failures for report in reports) else 0

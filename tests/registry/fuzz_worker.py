@@ -52,7 +52,8 @@ def judge(query, seconds):
     begin = time.process_time()
     # the processor's time, not the clock's: what else the machine does is no fault of the query
     signal.signal(signal.SIGPROF, _stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    # again every second, since code called from C may swallow what is raised in it
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -282,7 +283,10 @@ def _serve(pipe, seconds):
         except (EOFError, ConnectionError):
             return
         report = judge(query, seconds)
-        pipe.send((report, _resident_peak() - baseline))
+        try:
+            pipe.send((report, _resident_peak() - baseline))
+        except ConnectionError:
+            return
 
 
 def _resident_peak():

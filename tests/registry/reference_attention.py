@@ -6,7 +6,6 @@ one is drawn from softmax(nu chi*). With v along v* the risk is 1 - 2 m_vv S + q
 Q = E sum sigma^2. Every number comes with an error: its distance from the same sum on a coarser grid.
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -43,18 +42,16 @@ def normal_line(step, steep=1.0, reach=(0.0, 0.0)):
     return x, h * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
 
 
-def panels(step, breaks=(0.0,), steep=1.0):
-    """Points and weights for a standard normal variable, Gauss-Legendre between the places of kinks."""
-    places = sorted({-RANGE, RANGE, *(b for b in breaks if -RANGE < b < RANGE)})
-    nodes, weights = np.polynomial.legendre.leggauss(10)
-    points, masses = [], []
-    for low, high in itertools.pairwise(places):
-        count = max(1, math.ceil((high - low) * max(1.0, steep) / (12 * step)))
-        edges = np.linspace(low, high, count + 1)
-        half = np.diff(edges) / 2
-        points.append((edges[:-1, None] + half[:, None] * (1 + nodes)).ravel())
-        masses.append((half[:, None] * weights).ravel())
-    x, w = np.concatenate(points), np.concatenate(masses)
+def panels(step, place, steep=1.0):
+    """Points and weights for a standard normal variable, Gauss-Legendre panels that shrink towards a kink."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    near = np.geomspace(1e-5, 1.0, math.ceil(1.6 / step)) / max(1.0, steep)
+    far = np.arange(near[-1], 2 * RANGE, 4 * step / max(1.0, steep))[1:]
+    distances = np.concatenate([[0.0], near, far])
+    edges = np.unique(np.clip(np.concatenate([place - distances, place + distances]), -RANGE, RANGE))
+    half = np.diff(edges) / 2
+    x = (edges[:-1, None] + half[:, None] * (1 + nodes)).ravel()
+    w = (half[:, None] * weights).ravel()
     return x, w * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
 
 
@@ -166,7 +163,9 @@ def _all_tokens(step, task, kernel, m, nu, count, rest):
     for token in range(count):
         centre = m * spike if token == 0 else 0.0
         if kernel.kink:
-            x, w = panels(3 * step, (-centre / width if width else 0.0,), steep=nu if task == "max" else 1.0)
+            x, w = panels(
+                step * (1 if count < 3 else 2), -centre / width if width else 0.0, nu if task == "max" else 1.0
+            )
         else:
             scale = kernel.slope * width if task == "spiked" else max(kernel.slope * width, nu)
             x, w = normal_line(step * 1.6, scale)
@@ -258,3 +257,32 @@ def slopes(low=1e-3, high=1e3, count=41, negative=True):
     """Slopes to scan, evenly in the logarithm, of both signs."""
     up = np.geomspace(low, high, count)
     return np.concatenate([-up[::-1], up]) if negative else up
+
+
+# ---- off the manifold, spiked task ----
+
+ORDER = ("m_kk", "m_kv", "m_vk", "m_vv", "q_kk", "q_vv", "q_kv")
+
+
+def spiked_population(weights, slope, nu, count, m_kk, m_kv, m_vk, m_vv, q_kk, q_vv, q_kv):
+    """Risk at seven order parameters, for one or two tokens: given the scores, z* and z are Gaussian.
+
+    ``weights`` takes the list of scores to the list of weights.
+    """
+    spike = math.sqrt(nu)
+
+    def compute(step):
+        width = math.sqrt(q_kk)
+        x, w = normal_line(step, slope * width)
+        axes = [_along(x, token, count) for token in range(count)]
+        mass = math.prod(_along(w, token, count) for token in range(count))
+        scores = [width * x_l + (m_kk * spike if token == 0 else 0.0) for token, x_l in enumerate(axes)]
+        sigma = weights(scores)
+        value = [q_kv / width * x_l + (m_vk * spike if token == 0 else 0.0) for token, x_l in enumerate(axes)]
+        label = m_kv / width * axes[0]
+        spread, shared = q_vv - q_kv**2 / q_kk, m_vv - m_kv * q_kv / q_kk
+        mean = sum(s * v for s, v in zip(sigma, value, strict=True))
+        inside = 1 - 2 * (label * mean + shared * sigma[0]) + mean**2 + spread * sum(s**2 for s in sigma)
+        return np.sum(mass * inside)
+
+    return settled(compute)

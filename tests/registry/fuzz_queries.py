@@ -11,8 +11,8 @@ from theorem_engine.sampling import draw_point
 
 #: Points of costly entries are drawn with these: the guard is under test, not the precision of a mean.
 CHEAP = {"draws": 256}
-#: A query of a costly entry counts as so many others when a campaign shares out its queries.
-COSTLY_SHARE = 5
+#: Entries that take a tenth of the others' share, as the costly ones do: one answer is many integrals.
+LONG = ("duranthon2026.information-sum-rule", "duranthon2026.variable-length", "duranthon2026.signal-asymptotics")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _pick(rng, pool):
 
 
 def shares(entries, count):
-    """How many of ``count`` queries each entry gets: costly ones a fifth of the others' share, each at least one."""
-    weights = [1 / COSTLY_SHARE if entry.costly else 1.0 for entry in entries]
+    """How many of ``count`` queries each entry gets; what takes long gets a tenth of the others' share, at least one."""
+    weights = [0.1 if entry.costly or entry.id in LONG else 1.0 for entry in entries]
     edges = np.floor(np.cumsum([0.0, *weights]) / sum(weights) * count + 1e-9).astype(int)
     return {entry.id: max(1, int(n)) for entry, n in zip(entries, np.diff(edges), strict=True)}

@@ -35,9 +35,13 @@ def _agrees(prediction, expected, error=0.0):
     """Within what the prediction states and what the reference leaves open."""
     value, doubt = (expected.value, expected.error) if isinstance(expected, reference.Value) else (expected, error)
     distance = abs(prediction.value - value)
-    assert distance <= prediction.error + doubt, (
-        f"{prediction}\nreference {value!r} +- {doubt:.1e}, distance {distance:.2e}"
-    )
+    if not distance <= prediction.error + doubt:
+        point = ", ".join(f"{name}={given}" for name, given in prediction.point.items())
+        pytest.fail(
+            f"{prediction.entry.id} {point}: {prediction.value!r} +- {prediction.error:.1e}, "
+            f"reference {value!r} +- {doubt:.1e}, off by {distance:.1e}",
+            pytrace=False,
+        )
 
 
 def _combined(first, second, m_vv):

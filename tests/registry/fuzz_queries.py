@@ -80,7 +80,7 @@ def _pick(rng, pool):
 
 
 def shares(entries, count):
-    """How many of ``count`` queries each entry gets; what takes long gets a tenth of the others' share, at least one."""
+    """How many of ``count`` queries each entry gets: what takes long a tenth of what others get, and at least one."""
     weights = [0.1 if entry.costly or entry.id in LONG else 1.0 for entry in entries]
     edges = np.floor(np.cumsum([0.0, *weights]) / sum(weights) * count + 1e-9).astype(int)
     return {entry.id: max(1, int(n)) for entry, n in zip(entries, np.diff(edges), strict=True)}

@@ -230,19 +230,20 @@ class Worker:
     def _start(self):
         context = multiprocessing.get_context("spawn")
         self._pipe, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other, self.seconds), daemon=True)
+        self._process = context.Process(target=_serve, args=(other,), daemon=True)
         self._process.start()
         other.close()
         self._served = 0
 
-    def judge(self, query):
-        """The report of one query."""
+    def judge(self, query, seconds=None):
+        """The report of one query; it may take ``seconds`` of the processor."""
+        seconds = self.seconds if seconds is None else seconds
         if self._served >= self.lifetime:
             self._restart()
         self._served += 1
         try:
-            self._pipe.send(query)
-            if self._pipe.poll(5 * self.seconds + 120):
+            self._pipe.send((query, seconds))
+            if self._pipe.poll(20 * seconds + 120):
                 report, peak = self._pipe.recv()
                 if peak > MEMORY:
                     report.fail("memory: more than 2 GB used", f"{peak / 2**30:.1f} GB")
@@ -270,7 +271,7 @@ class Worker:
             self._process.join()
 
 
-def _serve(pipe, seconds):
+def _serve(pipe):
     """The loop of the worker: take a query, give its report and the memory taken since the start."""
     import theorem_engine as te
 
@@ -279,7 +280,7 @@ def _serve(pipe, seconds):
     resource.setrlimit(resource.RLIMIT_AS, (_address_space() + MEMORY, resource.RLIM_INFINITY))
     while True:
         try:
-            query = pipe.recv()
+            query, seconds = pipe.recv()
         except (EOFError, ConnectionError):
             return
         report = judge(query, seconds)

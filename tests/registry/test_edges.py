@@ -82,7 +82,7 @@ def _at(end, inward):
 
 @pytest.fixture(scope="module")
 def worker():
-    worker = Worker(seconds=1.5)
+    worker = Worker(seconds=2.0)
     yield worker
     worker.close()
 

@@ -101,14 +101,23 @@ class PointQuery(Query):
                     kept.append(f"--{token}")
                 else:
                     letters.append((match[1], match[2]))
-            elif room <= 0 or token.startswith("="):
+            elif token.startswith("=") or (room <= 0 and not token.startswith("-")):
                 left_over.append(token)
             else:
                 kept.append(token)
                 # an option in short form is no word
                 room -= not token.startswith("-")
+        if left_over and not _is_torn_letter(left_over, letters):
+            # nothing we know: the parser says what it thinks of it
+            kept, left_over = [*kept, *left_over], []
         ctx.meta[_LETTERS], ctx.meta[_LEFT_OVER] = letters, left_over
         return super().parse_args(ctx, kept)
+
+
+def _is_torn_letter(words: list[str], letters: list[tuple[str, str | None]]) -> bool:
+    """Whether words left over are a letter written with spaces: ``lam = 1``, ``lam =1``, ``lam= 1``, ``lam 1``."""
+    is_pair = len(words) > 1 and words[0].isidentifier()
+    return is_pair or any(word.startswith("=") for word in words) or any(value == "" for _, value in letters)
 
 
 def letters_of(ctx: Any) -> dict[str, str]:

@@ -233,9 +233,7 @@ def _recovered(task, is_argmax, is_short, alpha, L, draws, bayes):
     else:
         found = {"alone": ALONE, "g g": TokenSum(LargestScore(omega, sure, *noise(is_argmax)) ** 2)}
         seen = (_over_differences if is_short else _over_draws)(found, is_argmax, L, draws)
-        learned = {
-            d_k: Unknown(1 / (1 + alpha * seen.mean("g g")), 1 / (1 + alpha), positive=True, method="anderson")
-        }
+        learned = {d_k: Unknown(1 / (1 + alpha * seen.mean("g g")), 1 / (1 + alpha), positive=True, method="anderson")}
     return {
         **learned,
         q_k: 1 - d_k,

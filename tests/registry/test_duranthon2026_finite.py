@@ -122,10 +122,10 @@ def test_training_error_is_below_the_risk_and_the_risk_above_that_of_the_bayes_l
 def test_a_strong_ridge_on_k_leaves_ridge_regression(activation):
     given = {"L": 3, "delta": 0.3, "alpha": 2, "activation": activation, "r_v": 2}
     limit = te.predict("duranthon2026.ridge-limit", **given)
-    found = te.predict(ERM, task="spiked", nu=1, r_k=1e5, **given)
-    assert found.value == pytest.approx(limit.value, abs=1e-4)
-    assert found.outputs["m_v"] == pytest.approx(limit.outputs["m_v"], abs=1e-3)
-    assert limit.outputs["m_v"] > 0.1
+    found = te.predict(ERM, task="spiked", nu=1, r_k=1e8, **given)
+    for name in ("risk", "train_error", "m_v", "q_v", "V_v"):
+        assert abs(found.outputs[name] - limit.outputs[name]) <= 1.5 * found.errors[name]
+        assert found.errors[name] < 0.02 * limit.outputs[name]
 
 
 def test_the_ridge_limit_is_indifferent_to_task_and_signal():
@@ -140,11 +140,16 @@ def test_the_ridge_limit_is_indifferent_to_task_and_signal():
 @pytest.mark.parametrize(
     ("task", "nu", "activation"), [("spiked", 1, "softmax"), ("spiked", 2, "linear"), ("max", "inf", "linear")]
 )
-def test_many_samples_recover_the_population(task, nu, activation):
-    limit = te.predict("duranthon2026.large-sample-limit", task=task, nu=nu, L=3, activation=activation)
-    found = te.predict(ERM, task=task, nu=nu, L=3, alpha=1600, activation=activation, r_k=1, r_v=5)
-    assert 0 < found.value - limit.value < 2e-3
-    assert found.outputs["m_k"] == pytest.approx(limit.outputs["m_k"], abs=2e-2)
+def test_what_is_left_to_the_population_falls_as_one_over_the_samples(task, nu, activation):
+    """Twice as many samples halve the distance of risk and overlaps, up to a tenth of it and to the errors."""
+    limit = te.predict("duranthon2026.large-sample-limit", task=task, nu=nu, L=3, activation=activation).outputs
+    few, many = (
+        te.predict(ERM, task=task, nu=nu, L=3, alpha=alpha, activation=activation, r_k=1, r_v=5) for alpha in (200, 400)
+    )
+    assert few.value - few.error > limit["risk"]
+    for name in limit:
+        far, near = (found.outputs[name] - limit[name] for found in (few, many))
+        assert abs(2 * near - far) <= 0.1 * abs(far) + 2 * many.errors[name] + few.errors[name]
 
 
 def test_many_samples_in_the_hard_max_task_leave_no_risk_at_infinite_k():
@@ -155,11 +160,11 @@ def test_many_samples_in_the_hard_max_task_leave_no_risk_at_infinite_k():
 
 @pytest.mark.parametrize("task", ["spiked", "max"])
 def test_linear_weights_take_long_sequences(task):
-    """Hundreds of tokens at six standard errors from four sets: one seed in twenty fails; this one is fixed."""
+    """Hundreds of tokens; one seed in fifty fails at one and a half errors of 95 %; this one is fixed."""
     given = {"L": 300, "delta": "0.3", "alpha": 2, "activation": "linear", "r_v": 600}
     found = te.predict(ERM, task=task, nu=1, r_k=1e6, **given)
-    assert abs(found.value - te.predict("duranthon2026.ridge-limit", **given).value) < 6 * found.error
-    assert found.error < 0.01
+    assert abs(found.value - te.predict("duranthon2026.ridge-limit", **given).value) < 1.5 * found.error
+    assert found.error < 0.03
 
 
 # branches
@@ -192,8 +197,8 @@ def test_errors_are_statistical_and_shrink_with_the_samples():
     given = {"task": "spiked", "nu": 1, "L": 3, "alpha": 2, "activation": "linear", "r_k": 1, "r_v": 8}
     few, many = (te.predict(ERM, draws=n, **given) for n in (2**10, 2**15))
     assert few.error_kind == many.error_kind == "statistical"
-    assert 0 < many.error < few.error < 0.02
-    assert abs(few.value - many.value) < 5 * few.error + 5 * many.error
+    assert 0 < many.error < few.error < 0.06
+    assert abs(few.value - many.value) < few.error + many.error
 
 
 def test_a_prediction_is_reproducible():
@@ -259,11 +264,15 @@ def test_digits_are_not_available_for_means_over_samples():
 def test_tuned_strengths_beat_others_and_sit_inside_the_box(activation):
     given = {"task": "spiked", "nu": 1, "L": 3, "alpha": 4, "activation": activation, "draws": 2**13}
     tuned = te.predict("duranthon2026.erm-tuned", **given)
-    assert tuned.value == pytest.approx({"softmax": 0.6772, "linear": 0.7226}[activation], abs=0.004)
+    # computed by other code, on 2^12 draws: known to 0.001
+    table = {"softmax": 0.6772, "linear": 0.7226}[activation]
+    assert abs(tuned.value - table) <= tuned.error + 0.001
+    assert tuned.error < 0.01
     assert tuned.outputs["on_boundary"] is False
     for factor in (0.4, 2.5):
         other = te.predict(ERM, r_k=factor * tuned.outputs["r_k"], r_v=factor * tuned.outputs["r_v"], **given)
-        assert other.value > tuned.value
+        # on the same draws, so that the difference is known much better than either
+        assert other.value > tuned.value + 0.002
 
 
 def test_the_word_tuned_in_place_of_a_strength_asks_for_the_best_one():

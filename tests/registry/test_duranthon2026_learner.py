@@ -87,8 +87,8 @@ def test_a_finite_signal_of_the_max_task_joins_both_of_its_limits():
     values = [te.predict(LEARNER, task="max", nu=nu, **given) for nu in ("0.01", 1, 4, 200, "inf")]
     blind = te.predict(LEARNER, task="spiked", nu=0, **given)
     risks = [p.value for p in values]
-    assert abs(risks[0] - blind.value) < 5 * (values[0].error + blind.error)
-    assert abs(risks[3] - risks[4]) < 5 * (values[3].error + values[4].error)
+    assert abs(risks[0] - blind.value) < values[0].error + blind.error
+    assert abs(risks[3] - risks[4]) < values[3].error + values[4].error
     assert risks[0] > risks[1] > risks[2] > risks[3]
     assert values[0].outputs["q_k"] < 1e-3 < 0.05 < values[1].outputs["q_k"] < values[2].outputs["q_k"]
 
@@ -96,7 +96,7 @@ def test_a_finite_signal_of_the_max_task_joins_both_of_its_limits():
 def test_many_samples_bring_the_learner_to_the_bayes_risk():
     found = te.predict(LEARNER, task="max", nu=3, L=3, alpha=500, branch="informed")
     limit = te.predict("duranthon2026.bayes-risk", task="max", nu=3, L=3).value
-    assert -4 * found.error < found.value - limit < 0.004 + 4 * found.error
+    assert -1.5 * found.error < found.value - limit < 0.004 + 1.5 * found.error
 
 
 def test_the_free_entropy_is_stationary_at_the_fixed_point():
@@ -124,6 +124,7 @@ def test_the_learning_curve_passes_through_the_fixed_points():
 def test_the_uninformed_branch_ends_where_the_hard_phase_says():
     found = te.predict("duranthon2026.hard-phase", task="spiked", nu=2, L=3, draws=2**12).outputs
     assert found["alpha_it"] == 1
+    assert found["risk_after"] < found["risk_before"]
     assert found["alpha_alg"] == pytest.approx(1.243, abs=0.02)
     below, above = (
         te.predict(LEARNER, task="spiked", nu=2, L=3, alpha=round(found["alpha_alg"] + step, 3), draws=2**12).outputs

@@ -171,7 +171,7 @@ class ChannelMean(Operator):
         return lambda *args: sympy.Expr.__new__(ChannelMean, *args)
 
     @property
-    def is_random(self) -> bool:
+    def is_random(self) -> bool:  # type: ignore[override]
         """Whether the means are taken on random numbers."""
         return bool(self.args[8])
 

@@ -13,6 +13,7 @@ import numpy as np
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.points import each_point
 from theorem_engine.methods.prox import points, responses
+from theorem_engine.operators.channel import LargestLog, LargestScore
 from theorem_engine.replicates import COUNT, chosen
 from theorem_engine.trace import note
 
@@ -23,8 +24,8 @@ LEAST = 32
 KEPT = 2**27
 #: Numbers of the largest array that a block of samples makes; methods hold about a dozen of them, in each thread.
 AT_ONCE = 2**21
-#: Numbers for each token of a sample, or for each pair of tokens if these are more: nodes of an integral over one score.
-PER_TOKEN = 96
+#: Nodes of an integral over one score, for each token of a sample.
+NODES = 96
 #: Below this many numbers of one scramble all are computed at once, above each by itself, in threads if there are any.
 WORTH_THREADS = 2**12
 
@@ -50,6 +51,11 @@ class _Channel:
         else:
             self.fields = backend.function(letters, list(self.point.inputs), mean.definitions)
             self.bodies = backend.function([*self.point.finds, *letters], list(mean.bodies), mean.definitions)
+
+    def per_token(self, tokens: int) -> int:
+        """Numbers for each token in the largest array made on the way: one for each other token, or each node."""
+        has_pairs = self.mean.has(LargestScore) or (self.point is not None and self.point.weights == "softmax")
+        return max(tokens if has_pairs else 1, NODES if self.mean.has(LargestLog, LargestScore) else 1)
 
     def evaluate(self, *values: Any) -> list[float]:
         """Means over the scrambles in use; their spread is the reported error."""
@@ -78,7 +84,7 @@ class _Channel:
         """Means of all bodies over each of some scrambles."""
         per_token, per_sample = self.mean.noise_counts
         width = per_sample + per_token * tokens
-        rows = 1 << max(0, (AT_ONCE // (tokens * max(tokens, PER_TOKEN) + width)).bit_length() - 1)
+        rows = 1 << max(0, (AT_ONCE // (tokens * self.per_token(tokens) + width)).bit_length() - 1)
         if size * len(indices) <= rows:
             numbers = normals(indices[0], size, width) if len(indices) == 1 else _together(indices, size, width)
             return self._bodies(numbers, tokens, values).reshape(len(indices), size, -1).mean(axis=1)

@@ -24,15 +24,15 @@ from theorem_engine.trace import is_heard, note
 Array = NDArray[np.float64]
 #: Nodes of a panel, and of the coarser rule whose distance is the error reported.
 FINE, COARSE = 16, 11
-#: Longest panel, over which the Gaussian weight of a difference is resolved, and the largest difference: the mass beyond
-#: is 3e-21.
+#: Longest panel, over which the Gaussian weight of a difference is resolved, and the largest difference: the mass
+#: beyond is 3e-21.
 LONGEST, FARTHEST = 2.5, 13.5
-#: Shortest first panel: a body that varies faster is nearly a step, and what is left inside is below this times its size.
+#: Shortest first panel; a body that varies faster shows in the distance of the two rules.
 SHORTEST = 1e-9
 #: Nodes evaluated at once.
 AT_ONCE = 2**11
-#: Relative accuracy of the functions of tokens that bodies are made of.
-FUNCTIONS = 2e-9
+#: Relative accuracy of the functions of tokens that bodies are made of, squares of probabilities' slopes included.
+FUNCTIONS = 5e-9
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

@@ -346,7 +346,8 @@ def _relation(requirement: Any, present: tuple[Letter, ...]) -> Callable[..., Fa
 
     def test(*values: Any) -> Failure | None:
         with np.errstate(all="ignore"):
-            holds = bool(function(*values)[0])
+            # doubles of NumPy overflow to infinity, plain ones raise
+            holds = bool(function(*(np.float64(v) if isinstance(v, float) else v for v in values))[0])
         if holds:
             return None
         return Failure(f"{requirement.text()} does not hold", letters, requirement.relation,

@@ -2,7 +2,7 @@
 
 from sympy import And, Integer, Piecewise, Rational, oo, sqrt
 
-from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, Choice, Output, Root, Source, corollary, limit
+from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, Choice, Interval, Output, Root, Source, corollary, limit
 from theorem_engine.registry.liao2026.finite_size import FAR_WINDOW, STIFF_FIXED
 from theorem_engine.registry.liao2026.notation import (
     CUBIC,
@@ -37,6 +37,7 @@ lin = var("lin", r"\mathcal E_{\mathrm{LR},0}", "error of ridge on pure noise")
 x = var("x", "x", "excess of attention over ridge on noise, relatively")
 low = var("low", "|\\mu|^2_-", "lower end of the window")
 high = var("high", "|\\mu|^2_+", "upper end of the window")
+UP_TO_INFINITY = Interval(0, oo, right_open=False)
 #: Signals scanned for a window at finite alignment.
 SCAN = (Rational(1, 10**4), Integer(10**6))
 
@@ -49,8 +50,8 @@ SCAN = (Rational(1, 10**4), Integer(10**6))
     given=(*RATIO, strong, *MOMENTS, aligned),
     outputs={
         "exists": "whether some signal strength reverses the order",
-        "snr_low": Output("lower end of the window of |mu|^2; oo where there is none", NONNEGATIVE),
-        "snr_high": Output("upper end of that window; 0 where there is none", NONNEGATIVE),
+        "snr_low": Output("lower end of the window of |mu|^2; oo where there is none", UP_TO_INFINITY),
+        "snr_high": Output("upper end of that window; 0 where there is none", UP_TO_INFINITY),
         "best_ratio_snr": Output("signal with the largest ratio of ridge to attention, fully aligned", NONNEGATIVE),
     },
     needs={

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sympy import Dummy, Integer, Rational, erf, erfc, exp, log, pi, sqrt, tanh
+from sympy import Dummy, Eq, Integer, Max, Piecewise, Rational, erf, erfc, exp, log, pi, sqrt, tanh
 
 from theorem_engine import (
     NONNEGATIVE,
@@ -32,6 +32,8 @@ from theorem_engine.registry.liao2026.notation import (
     r,
     xi,
 )
+from theorem_engine.registry.liao2026.notation import a1 as slope_letter
+from theorem_engine.registry.liao2026.notation import second_moment as moment_letter
 
 HALF = Rational(1, 2)
 
@@ -65,6 +67,11 @@ def moments_of(nonlinearity, level=None, r=None):
     return found if scale > 0 else replace(found, a1=-found.a1)
 
 
+def _tail(level, share):
+    """level^2 times the share beyond it, which vanishes long before the square leaves double precision."""
+    return Piecewise((0, level > 10**150), (level**2 * share, True))
+
+
 def _tanh(level, r, scale):
     if scale == 1:
         # tanh' = 1 - tanh^2 ties the two moments: one integral gives both
@@ -83,9 +90,10 @@ def _clip(level, r, scale):
     # clip(s t) at a level is s clip(t) at the level over s
     edge = level / scale
     inside, outside = erf(edge / sqrt(2)), erfc(edge / sqrt(2))
-    rest = outside * (inside + edge**2) - 2 * edge * normal_pdf(edge)
-    moment = inside - 2 * edge * normal_pdf(edge) + edge**2 * outside
-    return GaussianData(Integer(0), scale * inside, Integer(0), scale**2 * moment, scale**2 * rest)
+    beyond, density = _tail(edge, outside), 2 * edge * normal_pdf(edge)
+    middle = Max(0, inside - density)
+    rest = Piecewise((middle + beyond - inside**2, edge < 1), (Max(0, inside * outside + beyond - density), True))
+    return GaussianData(Integer(0), scale * inside, Integer(0), scale**2 * (middle + beyond), scale**2 * rest)
 
 
 def _cos(level, r, scale):
@@ -106,13 +114,14 @@ def _exp_clip(level, r, scale):
     below = exp(scale**2 / 2) * normal_cdf(edge - scale)
     a1 = scale * below
     mean = below + level * normal_cdf(-edge)
-    moment = exp(2 * scale**2) * normal_cdf(edge - 2 * scale) + level**2 * normal_cdf(-edge) - mean**2
+    beyond = _tail(level, normal_cdf(-edge))
+    moment = exp(2 * scale**2) * normal_cdf(edge - 2 * scale) + beyond - mean**2
     a2 = scale * (a1 - level * normal_pdf(edge)) / sqrt(2)
-    return GaussianData(mean, a1, a2, moment, moment - a1**2)
+    return GaussianData(mean, a1, a2, Max(0, moment), Max(0, moment - a1**2))
 
 
 def _cubic_clip(level, r, scale):
-    q = sqrt(1 - r**2)
+    q = sqrt((1 - r) * (1 + r))
     linear, cubic = scale * (r - 3 * q / sqrt(6)), scale**3 * q / sqrt(6)
     # beyond level + 3 the cubic lies above its level for every share r
     edge = Root(linear * T + cubic * T**3 - level, T, 0, (level + 3) / scale)
@@ -208,6 +217,7 @@ def hermite(nonlinearity, level, r):
     outputs={"b": Output("standard deviation of the nonlinear part", NONNEGATIVE)},
     given_rules=MOMENT_RULES,
     requires=(CUBIC, VARIANCE),
+    cases={"is_linear": Eq(moment_letter, slope_letter**2)},
     regime=limit("n, p -> oo with p/n fixed", "of order 1/p"),
     checks=("liao2026_matrices.nonlinear_part",),
     marks="DV",
@@ -217,11 +227,12 @@ def hermite(nonlinearity, level, r):
         "leave a trace of its own (class-imbalance).",
     ),
 )
-def gaussian_equivalent(nonlinearity, level, r, a1, second_moment):
+def gaussian_equivalent(nonlinearity, level, r, a1, second_moment, *, is_linear):
     """K behaves as a1 (X^T (I + w_K w_Q^T) X/p - I_n) + b W, W a symmetric Gaussian matrix of variance 1/p.
 
     W is independent of the tokens; b^2 is the second moment of the centred f less a1^2.
     """
     if nonlinearity is None:
-        return {"b": sqrt(second_moment - a1**2)}
-    return {"b": sqrt(moments_of(nonlinearity, level, r).rest)}
+        rest = second_moment - a1**2
+        return {"b": Integer(0) if is_linear else sqrt(Max(0, rest))}
+    return {"b": sqrt(Max(0, moments_of(nonlinearity, level, r).rest))}

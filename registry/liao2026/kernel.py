@@ -1,6 +1,6 @@
 """The attention matrix and its error, before any limit is taken."""
 
-from sympy import Eq, Integer, Matrix, sqrt
+from sympy import Abs, Eq, Integer, Matrix, Max, sqrt
 
 from theorem_engine import NONNEGATIVE, Eigenvalues, Output, Source, definition, lemma, limit
 from theorem_engine.registry.liao2026.finite_size import FAR
@@ -99,15 +99,15 @@ def kernel_linearization(
 ):  # fmt: skip
     """Signal and weights add a matrix of rank at most three to the kernel of pure noise.
 
-    Its norm is that of the 3 x 3 product of Sigma with the limits of U^T U/p and V^T V/p.
+    Its norm is that of the 3 x 3 product of Sigma with roots of the limits of U^T U/p and V^T V/p.
     """
     moments = read_moments(nonlinearity, level, r, a1, second_moment, is_even, is_linear)
     products = read_products(snr, key_norm2, query_norm2, mu_key, mu_query, key_query, weights, has_no_signal)
     length = sqrt(snr)
 
-    def gram(along, norm2):
-        image = length * along
-        return lam * Matrix([[1, 0, image], [0, snr, image], [image, image, image**2 + norm2]])
+    def factor(along, norm2):
+        # of the limit of U^T U/p, over lambda; rounding may push what is left of a parallel vector below zero
+        return Matrix([[1, 0, 0], [0, length, 0], [length * along, along, sqrt(Max(0, norm2 - along**2))]])
 
     if weights is not None:
         has_no_key = has_no_query = weights == "none" or (weights == "aligned" and has_no_signal)
@@ -124,10 +124,12 @@ def kernel_linearization(
         rank = 3 if has_weights and not (is_key_parallel or is_query_parallel) else 2
     if rank == 0:
         return {"rank": Integer(0), "strength": Integer(0)}
-    inner = moments.a1 * Matrix([[snr, 1, 0], [1, 0, 0], [0, 0, 1]])
-    key, query = gram(products.key_along, products.key_norm2), gram(products.query_along, products.query_norm2)
+    inner = Matrix([[snr, 1, 0], [1, 0, 0], [0, 0, 1]])
+    key, query = factor(products.key_along, products.key_norm2), factor(products.query_along, products.query_norm2)
+    between = key.T * inner * query
     return {
         lam: columns_over_rows(c, p, n),
         "rank": Integer(rank),
-        "strength": sqrt(Eigenvalues(key * inner * query * inner.T).real(0)),
+        # of a symmetric matrix: the eigenvalues of a product of two would amplify rounding
+        "strength": Abs(moments.a1) * lam * sqrt(Eigenvalues(between * between.T).real(0)),
     }

@@ -43,7 +43,10 @@ second_moment = var(
     "second_moment", r"\nu", "second moment of the centred nonlinearity", NONNEGATIVE, default=ABSENT, typical=(1, 3)
 )
 a2 = var("a2", "a_2", "second Hermite coefficient E[f(xi) (xi^2 - 1)]/sqrt(2)", REAL, default=ABSENT, typical=(-1, 1))
-diagonal = var("diagonal", "d", "diagonal of the attention matrix at finite size", REAL, default=0, typical=(-1, 1))
+diagonal = var(
+    "diagonal", "d", "diagonal of the attention matrix at finite size", Interval(-(10**6), 10**6), default=0,
+    typical=(-1, 1),
+)  # fmt: skip
 
 snr = var("snr", r"|\mu|^2", "squared norm of the signal mu", NONNEGATIVE, default=0, typical=(0, 2))
 key_norm2 = var("key_norm2", "|w_K|^2", "squared norm of w_K", NONNEGATIVE, default=0, typical=(0, 2))

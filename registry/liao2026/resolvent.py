@@ -3,6 +3,7 @@
 from sympy import Abs, Integer, Max, sqrt
 
 from theorem_engine import (
+    NONNEGATIVE,
     POSITIVE,
     Interval,
     MarchenkoPastur,
@@ -71,7 +72,7 @@ def integrands(g, e, kap, eta):
     outputs={
         "alpha": Output("limit of tr Q/n", POSITIVE),
         "beta": "minus sqrt(c) times the limit of tr(Q K S)/n",
-        "delta": Output("limit of (tr S - c tr(S K Q K S))/n", POSITIVE),
+        "delta": Output("limit of (tr S - c tr(S K Q K S))/n", NONNEGATIVE),
         "g": Output("effective penalty gamma + b^2 delta", POSITIVE),
         "e": "b^2 alpha",
         "eta": "eta0 + b^2 beta",
@@ -109,7 +110,8 @@ def noise_resolvent(
     linear_part = Integer(0) if moments.is_even else kap
     constant = Integer(0) if moments.is_even and has_no_diagonal else eta
     law = MarchenkoPastur(lam)
-    means = [SpectralMean(body, s, law) for body in integrands(g, e, linear_part, constant)]
+    trace_part = Integer(0) if moments.is_linear else e
+    means = [SpectralMean(body, s, law) for body in integrands(g, trace_part, linear_part, constant)]
     # rounding may push the variance of a nearly linear f below zero
     equations = {
         lam: columns_over_rows(c, p, n),

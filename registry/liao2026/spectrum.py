@@ -2,7 +2,7 @@
 
 from sympy import Abs, Gt, Ne, Or, Rational, sqrt
 
-from theorem_engine import ComplexPlane, Holds, Interval, MarchenkoPastur, Output, Source, lemma, limit
+from theorem_engine import NONNEGATIVE, ComplexPlane, Holds, Interval, MarchenkoPastur, Output, Source, lemma, limit
 from theorem_engine.registry.liao2026.notation import RATIO, RATIO_RULE, WORK, c, lam, n, p, snr, theta, var
 from theorem_engine.registry.liao2026.setting import MODEL, columns_over_rows
 
@@ -38,7 +38,7 @@ def _off_the_spectrum(ratio):
         **FORMS,
         "outlier": "eigenvalue of S outside the bulk, or none",
         "outlier_mass": Output("squared overlap of yh with its eigenvector", Interval(0, 1)),
-        **{f"moment_yy_{k}": f"limit of yh^T S^{k} yh" for k in (1, 2, 3)},
+        **{f"moment_yy_{k}": Output(f"limit of yh^T S^{k} yh", NONNEGATIVE) for k in (1, 2, 3)},
     },
     given_rules=(RATIO_RULE,),
     requires=(*_off_the_spectrum(1 / c), *_off_the_spectrum(n / p)),
@@ -65,7 +65,8 @@ def spiked_resolvent(c, p, n, snr, z, *, has_outlier, has_outlier_by_sizes):
     if has_outlier or has_outlier_by_sizes:
         outlier = {
             "outlier": (1 + width / rho) * (1 + width * rho),
-            "outlier_mass": (rho**2 - 1) / (rho * (rho + width)),
+            # rho > 1: in this form no power of it leaves double precision
+            "outlier_mass": (1 - 1 / rho) * (1 + 1 / rho) / (1 + width / rho),
         }
     else:
         outlier = {"outlier": "none", "outlier_mass": 0}

@@ -75,9 +75,10 @@ class _Lowered:
 
     def _scalar(self, values: tuple[float, ...]) -> tuple[list[Any], list[float]]:
         ratio, spike = map(float, self.law(*values))
-        totals, sizes = self._start(values)
+        totals, sizes = [0.0] * len(self.members), [0.0] * len(self.members)
         trusted, roots = True, []
         try:
+            totals, sizes = self._start(values)
             for pole in self.poles:
                 places, good = pole.scalar_places(values)
                 trusted = trusted and good

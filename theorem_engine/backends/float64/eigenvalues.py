@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotConverged
 from theorem_engine.trace import note
 
 EPS = float(np.finfo(float).eps)
@@ -22,9 +21,10 @@ def lower(spectra: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backen
     def evaluate(*values: Any) -> list[Any]:
         flat = np.stack(np.broadcast_arrays(*[np.asarray(e, dtype=float) for e in entries(*values)]), axis=-1)
         matrix = flat.reshape(*flat.shape[:-1], order, order)
-        if not np.all(np.isfinite(matrix)):
-            raise NotConverged("eigenvalues: the matrix has entries without a finite value")
-        found = np.linalg.eigvals(matrix)
+        # LAPACK takes no infinities; what has none is not a number, and is refused as such later
+        finite = np.isfinite(matrix).all(axis=(-2, -1))
+        matrix = np.where(finite[..., None, None], matrix, 0.0)
+        found = np.where(finite[..., None], np.linalg.eigvals(matrix), np.nan)
         found = np.take_along_axis(found, np.argsort(-found.real - 1j * found.imag, axis=-1), axis=-1)
         # the backward error of LAPACK is a few units of the norm; how much an eigenvalue feels it is not known here
         note(

@@ -202,7 +202,11 @@ def transverse_stability(kappa, nu, lam, gamma, d, L, *, risk):
     title="The inverse temperature above which the oracle is no local minimum",
     source=SPHERES,
     given=(gamma, d, L),
-    outputs={"lam_critical": Output("critical lam; infinite if there is none on [1e-4, 200]", Interval(0, oo))},
+    outputs={
+        "lam_critical": Output(
+            "critical lam; infinite if there is none on [1e-4, 200]", Interval(0, oo, right_open=False)
+        )
+    },
     needs={"risk": "marion2025.risk"},
     cases={"alone": Eq(L, 1)},
     assumes=MODEL,

@@ -260,6 +260,7 @@ def as_plain(entry: Entry, symbol: Any, value: Any) -> Any:
 
 def _in_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], Any, str]:
     """Evaluate at growing precision until two evaluations agree on the digits asked for."""
+    import numpy as np
     from mpmath import mp
 
     from theorem_engine.backends.multiprecision import BACKEND
@@ -271,7 +272,8 @@ def _in_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any],
     precision = digits + GUARD
     previous: list[Any] | None = None
     while precision <= 8 * (digits + 60):
-        with mp.workdps(precision):
+        # many operators begin with their solution in double precision
+        with mp.workdps(precision), np.errstate(all="ignore"):
             results = run(*[BACKEND.number(v) for v in point.values])
             if previous is not None:
                 gaps = [_gap(a, b, digits) for a, b in zip(previous, results, strict=True)]

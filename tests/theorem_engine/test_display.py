@@ -132,14 +132,14 @@ def test_forty_digits_are_forty_digits():
 
 def test_a_prediction_prints_without_an_error():
     prediction = te.predict("marion2025.linear-risk", gamma=1, L=10)
-    assert "(error unknown, float64)" in prediction_text(replace(prediction, _error=None))
+    assert "(error unknown, float64)" in prediction_text(replace(prediction, _errors=None))
 
 
 def test_a_prediction_prints_when_its_error_cannot_be_found():
     def fail():
         raise NotConverged("no error today")
 
-    prediction = replace(te.predict("marion2025.linear-risk", gamma=1, L=10), _error=fail)
+    prediction = replace(te.predict("marion2025.linear-risk", gamma=1, L=10), _errors=fail)
     assert "error unknown" in prediction_text(prediction)
     assert "error unknown" in prediction_html(prediction)
 

@@ -12,7 +12,10 @@ from theorem_engine.sampling import draw_point
 #: Points of costly entries are drawn with these: the guard is under test, not the precision of a mean.
 CHEAP = {"draws": 256}
 #: Entries that take a tenth of the others' share, as the costly ones do: one answer is many integrals.
-LONG = ("duranthon2026.information-sum-rule", "duranthon2026.variable-length", "duranthon2026.signal-asymptotics")
+LONG = tuple(
+    f"duranthon2026.{name}"
+    for name in ("erf-risk", "information-sum-rule", "signal-asymptotics", "softplus-risk", "variable-length")
+)
 
 
 @dataclass(frozen=True)

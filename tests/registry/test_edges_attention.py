@@ -217,7 +217,7 @@ POPULATION = {
 #: A generic point, one almost on the manifold, one of tiny and one of large scores.
 PLACES = {
     "generic": (0.9, -0.3, 0.25, 0.8, 1.07, 0.8325, -0.065),
-    "almost aligned": (0.9, 1e-9, 1e-9, 0.8, 0.8100000001, 0.64, 0.0),
+    "almost aligned": (0.9, 0.0, 0.0, 0.8, 0.8100000001, 0.64, 0.0),
     "tiny": (1e-4, -1e-4, 0.25, 0.8, 1e-6, 0.9, 1e-4),
     "large": (6.0, -3.0, 0.5, 0.8, 49.0, 2.0, 1.0),
 }

@@ -45,8 +45,8 @@ def normal_line(step, steep=1.0, reach=(0.0, 0.0)):
 def panels(step, place, steep=1.0):
     """Points and weights for a standard normal variable, Gauss-Legendre panels that shrink towards a kink."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    near = np.geomspace(1e-5, 1.0, math.ceil(1.6 / step)) / max(1.0, steep)
-    far = np.arange(near[-1], 2 * RANGE, 4 * step / max(1.0, steep))[1:]
+    near = np.geomspace(1e-4, 0.5, math.ceil(1.2 / step)) / max(1.0, steep)
+    far = np.arange(near[-1], 2 * RANGE, 7 * step / max(1.0, steep))[1:]
     distances = np.concatenate([[0.0], near, far])
     edges = np.unique(np.clip(np.concatenate([place - distances, place + distances]), -RANGE, RANGE))
     half = np.diff(edges) / 2

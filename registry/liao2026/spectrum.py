@@ -1,13 +1,15 @@
 """The spectrum of the tokens: Marchenko-Pastur with one spike."""
 
-from sympy import Abs, Gt, Ne, Or, Rational, sqrt
+from sympy import Abs, Gt, Ne, Or, Rational, oo, sqrt
 
-from theorem_engine import NONNEGATIVE, ComplexPlane, Holds, Interval, MarchenkoPastur, Output, Source, lemma, limit
+from theorem_engine import ComplexPlane, Holds, Interval, MarchenkoPastur, Output, Source, lemma, limit
 from theorem_engine.registry.liao2026.notation import RATIO, RATIO_RULE, WORK, c, lam, n, p, snr, theta, var
 from theorem_engine.registry.liao2026.setting import MODEL, columns_over_rows
 
 z = var("z", "z", "point off the spectrum", ComplexPlane())
 rho = var("rho", r"\rho", "strength of the spike, |mu|^2/sqrt(c); an outlier leaves the bulk above one")
+#: Powers of an eigenvalue can be too large for a double.
+LARGE = Interval(0, oo, right_open=False)
 FORMS = {
     "n": "limit of tr (S - z)^(-1)/n without signal",
     "yy": "limit of yh^T (S - z)^(-1) yh, yh = y/sqrt(n)",
@@ -38,7 +40,7 @@ def _off_the_spectrum(ratio):
         **FORMS,
         "outlier": "eigenvalue of S outside the bulk, or none",
         "outlier_mass": Output("squared overlap of yh with its eigenvector", Interval(0, 1)),
-        **{f"moment_yy_{k}": Output(f"limit of yh^T S^{k} yh", NONNEGATIVE) for k in (1, 2, 3)},
+        **{f"moment_yy_{k}": Output(f"limit of yh^T S^{k} yh; oo beyond double precision", LARGE) for k in (1, 2, 3)},
     },
     given_rules=(RATIO_RULE,),
     requires=(*_off_the_spectrum(1 / c), *_off_the_spectrum(n / p)),

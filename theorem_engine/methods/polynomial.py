@@ -14,14 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: Coefficients beyond this, over the first one, have third powers outside double precision.
+HUGE = 1e100
+
 
 def scalar_roots(coefficients: Sequence[float]) -> list[complex]:
-    """Roots of one polynomial, highest power first; of a conjugate pair only the upper one is returned."""
+    """Roots of one polynomial, highest power first; of a conjugate pair only the upper one is returned.
+
+    One that is not a number stands for roots out of reach of double precision.
+    """
     degree = len(coefficients) - 1
     lead = coefficients[0]
     if not lead:
         return [complex(math.nan, math.nan)]
     monic = [c / lead for c in coefficients[1:]]
+    if not all(abs(c) < HUGE for c in monic):
+        return [complex(math.nan, math.nan)]
     if degree == 1:
         return [complex(-monic[0])]
     if degree == 2:

@@ -13,11 +13,12 @@ from theorem_engine.registry.liao2026.notation import (
     VARIANCE,
     WORK,
     Delta,
+    lin,
     root,
     snr,
     var,
 )
-from theorem_engine.registry.liao2026.ridge import ridge_quantities
+from theorem_engine.registry.liao2026.ridge import ridge_null, ridge_quantities
 from theorem_engine.registry.liao2026.setting import (
     CORRECTION,
     LIMIT,
@@ -33,7 +34,6 @@ aligned = var(
 # below, with more tokens than dimensions, the ratio of errors is so flat in the signal that no sample shows its top
 strong = var("gamma", r"\gamma", "ridge penalty over n", POSITIVE, typical=(0.5, 30))
 att = var("att", r"\mathcal E_0", "error of attention on pure noise")
-lin = var("lin", r"\mathcal E_{\mathrm{LR},0}", "error of ridge on pure noise")
 x = var("x", "x", "excess of attention over ridge on noise, relatively")
 low = var("low", "|\\mu|^2_-", "lower end of the window")
 high = var("high", "|\\mu|^2_+", "upper end of the window")
@@ -86,7 +86,7 @@ def reversal(
     quantities = {
         **ridge_quantities(columns_over_rows(c, p, n), gamma),
         att: null(**model),
-        lin: gamma**2 * root * (1 + root) / Delta,
+        lin: ridge_null(gamma),
         x: att / lin - 1,
     }
     best = 1 + 1 / root

@@ -1,9 +1,22 @@
 """Ridge regression on the tokens themselves: the rival of attention."""
 
-from sympy import Piecewise, sqrt
+from sympy import Abs, Piecewise, sqrt
 
 from theorem_engine import Source, limit, proposition
-from theorem_engine.registry.liao2026.notation import RATIO, RATIO_RULE, WORK, Delta, gamma, lam, root, snr, w
+from theorem_engine.registry.liao2026.notation import (
+    RATIO,
+    RATIO_RULE,
+    WORK,
+    Delta,
+    gamma,
+    lam,
+    lin,
+    penalised,
+    root,
+    snr,
+    unseen,
+    w,
+)
 from theorem_engine.registry.liao2026.resolvent import ERROR
 from theorem_engine.registry.liao2026.setting import MODEL, columns_over_rows
 
@@ -13,9 +26,16 @@ def ridge_quantities(ratio, gamma):
     return {
         lam: ratio,
         w: gamma + 1 / lam - 1,
-        Delta: sqrt(w**2 + 4 * gamma),
-        root: Piecewise((2 / (w + Delta), w > 0), ((Delta - w) / (2 * gamma), True)),
+        # each in the form whose powers stay in double precision
+        Delta: Piecewise((Abs(w) * sqrt(1 + 4 * gamma / w**2), Abs(w) > 1), (sqrt(w**2 + 4 * gamma), True)),
+        penalised: Piecewise((2 * gamma / (w + Delta), w > 0), ((Delta - w) / 2, True)),
+        root: penalised / gamma,
     }
+
+
+def ridge_null(gamma):
+    """The error on pure noise, gamma^2 A (1 + A)/Delta."""
+    return penalised * (gamma + penalised) / Delta
 
 
 @proposition(
@@ -38,9 +58,10 @@ def ridge_quantities(ratio, gamma):
 )
 def ridge_error(c, p, n, gamma, snr):
     """Training error of ridge regression of the labels on the raw tokens, in closed form."""
-    m = 1 + snr
-    null = gamma**2 * root * (1 + root) / Delta
     return {
         **ridge_quantities(columns_over_rows(c, p, n), gamma),
-        "error": null * (1 + 2 * root + m * root**2) / (1 + m * root) ** 2,
+        lin: ridge_null(gamma),
+        unseen: 1 / (1 + (1 + snr) * root),
+        # (1 + 2 A + m A^2)/(1 + m A)^2 of the error on noise, m = 1 + |mu|^2
+        "error": lin * unseen * (root + (1 + root) * unseen),
     }

@@ -134,9 +134,11 @@ class Backend(ABC):
 
         def run(*values: Any) -> list[Any]:
             memory = [*values, *([None] * (size - width))]
+            # doubles of NumPy are given so that overflow ends in infinity: what solvers return must not end that
+            double = next((type(v) for v in values if isinstance(v, float) and type(v) is not float), None)
             for function, sources, results in steps:
                 for slot, value in zip(results, function(*[memory[i] for i in sources]), strict=True):
-                    memory[slot] = value
+                    memory[slot] = double(value) if double is not None and type(value) is float else value
             return [memory[i] for i in targets]
 
         return run

@@ -58,7 +58,8 @@ class RoundedFloat64(Backend):
         size, offset = len(solve.unknowns), len(solve.unknowns) * len(solve.starts)
 
         def evaluate(*values: Any) -> list[Any]:
-            x = [float(v) for v in plain(*[value_of(v) for v in values])]
+            # doubles of NumPy overflow to infinity, plain ones raise
+            x: list[Any] = [np.float64(v) for v in plain(*[value_of(v) for v in values])]
             flat = residual(*[Rounded(v) for v in x], *values[offset:])
             if solve.method == "newton":
                 matrix = np.eye(size) - np.array([value_of(v) for v in flat[size:]], dtype=float).reshape(size, size)

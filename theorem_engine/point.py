@@ -190,10 +190,7 @@ def as_sympy(value: Any) -> Any:
 
 def check_requirements(entry: Entry, values: Mapping[Letter, Any], options: Mapping[str, Any]) -> None:
     """Conditions on several letters at once: failures are errors, known weak spots warnings."""
-    from theorem_engine.backends import get_backend
-
-    number = get_backend("float64").number
-    floats = {letter: number(value) for letter, value in values.items()}
+    floats = {letter: _as_tested(value) for letter, value in values.items()}
     for failed in failed_requirements(entry, floats, options):
         # an equality at the edge of what is allowed may be lost to rounding, but not in exact numbers
         if failed.relation is not None and failed.is_exact and meets(failed.relation, values):
@@ -209,12 +206,9 @@ def warn_about_outputs(
     """Weak spots that are known only once the outputs are."""
     import sympy
 
-    from theorem_engine.backends import get_backend
-
     for named in {getattr(warn, "outputs", ()) for warn in entry.warns} - {()}:
         found = {sympy.Symbol(name): outputs[name] for name in named if isinstance(outputs.get(name), (int, float))}
-        number = get_backend("float64").number
-        _warn(entry, {**{x: number(v) for x, v in values.items()}, **found}, options, named, stacklevel=4)
+        _warn(entry, {**{x: _as_tested(v) for x, v in values.items()}, **found}, options, named, stacklevel=4)
 
 
 def _warn(
@@ -235,6 +229,16 @@ def _warn(
             message = warn.message.format(number=f"{number:.3g}", level=f"{level:g}") if number > level else None
         if message is not None:
             warnings.warn(ValidityWarning(f"{entry.id}: {message}"), stacklevel=stacklevel)
+
+
+def _as_tested(value: Any) -> Any:
+    """The nearest double as NumPy has it: a power of it overflows to infinity, where Python's own raises."""
+    import numpy as np
+
+    from theorem_engine.backends import get_backend
+
+    number = get_backend("float64").number(value)
+    return np.float64(number) if isinstance(number, float) else number
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,9 @@ OUTPUTS = {
     "leading": Output("first term of the risk", REAL),
     "series": Output("the risk to the order known (see notes)", REAL),
     "exponent": Output("rate of the exponential, 0 for a power law", REAL),
-    "threshold": Output("signal at which the risk turns"),
+    "threshold": Output(
+        "signal at which the risk turns; infinite where it never does", Interval(0, oo, right_open=False)
+    ),
 }
 #: Slopes beyond which softplus cannot be told from its positive part, and below which it is flat.
 FLATTEST = Rational(1, 10**6)

@@ -48,7 +48,7 @@ def optimal_lambda(gamma, d, L, *, oracle, alone):
     balance = x + log(x) / 2 - log(A) - log(mills(sqrt(x)))
     return {
         A: gamma**2 * d / (2 * (L - 1)),
-        x: Root(balance, x, Rational(1, 10**40), 10**4),
+        x: Root(balance, x, Rational(1, 10**300), 10**4),
         "lam_star": best.at(lam),
         "excess": best,
         "lam_first_order": sqrt(x / d),

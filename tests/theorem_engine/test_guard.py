@@ -26,22 +26,22 @@ ENTRY = te.entry("gaussian.erf-mean")
     ids=lambda e: type(e).__name__,
 )  # fmt: skip
 def test_errors_of_libraries_become_ours_with_entry_and_point(raised):
-    with pytest.raises(NotConverged, match=r"gaussian.erf-mean: the work failed \(\w+.*\) at t=1, g=2") as caught:
-        with guarded(ENTRY, {"t": 1, "g": 2}, "the work"):
-            raise raised
+    sentence = r"gaussian.erf-mean: the work failed \(\w+.*\) at t=1, g=2"
+    with pytest.raises(NotConverged, match=sentence) as caught, guarded(ENTRY, {"t": 1, "g": 2}, "the work"):
+        raise raised
     assert caught.value.__cause__ is raised
 
 
 def test_a_lack_of_memory_is_said():
     with (
-        pytest.raises(NotAvailable, match="gaussian.erf-mean: the work needs more memory"),
+        pytest.raises(NotAvailable, match=r"gaussian.erf-mean: the work needs more memory"),
         guarded(ENTRY, {}, "the work"),
     ):
         raise MemoryError
 
 
 def test_our_errors_keep_their_kind_and_learn_the_entry():
-    with pytest.raises(NotAvailable, match="gaussian.erf-mean: not today"), guarded(ENTRY, None, "the work"):
+    with pytest.raises(NotAvailable, match=r"gaussian.erf-mean: not today"), guarded(ENTRY, None, "the work"):
         raise NotAvailable("not today")
 
 

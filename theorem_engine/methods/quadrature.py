@@ -57,6 +57,8 @@ def legendre_interval(integrand: Integrand, low: Any, high: Any) -> list[tuple[A
         results, settled = [], True
         for values in integrand(low[..., None] + width[..., None] * nodes):
             table = values if np.shape(values)[-1:] == nodes.shape else np.multiply(values, np.ones(nodes.size))
+            if np.isnan(table).any():
+                raise NotConverged("quadrature on an interval: the integrand has no finite value in double precision")
             if panels > 1:
                 table = table.reshape(*table.shape[:-1], panels, base.size)
             sums, sizes = table @ weights, np.abs(table) @ weights[:, 1]

@@ -129,20 +129,29 @@ def _drawn_token(step, weight, m, nu, lengths, rest):
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of a score, a constant added to the sum, and whether it has a kink at zero."""
+    """The logarithm of a kernel of a score, a constant added to the sum, and whether there is a kink at zero."""
 
-    function: object
+    logarithm: object
     extra: float = 0.0
     kink: bool = False
     slope: float = 1.0
 
 
+def _log_softplus(chi):
+    # far to the left log(1 + e^chi) is e^chi
+    return np.where(chi < -40, chi, np.log(np.logaddexp(0, np.maximum(chi, -40))))
+
+
+def _log_positive_part(chi):
+    return np.log(chi, out=np.full_like(chi, -np.inf), where=chi > 0)
+
+
 KERNELS = {
-    "softmax": Kernel(np.exp),
-    "softmax-plus-one": Kernel(np.exp, extra=1.0),
-    "softplus": Kernel(lambda chi: np.logaddexp(0, chi)),
-    "tanh": Kernel(lambda chi: 2 * special.expit(2 * chi), slope=2.0),
-    "relu": Kernel(lambda chi: np.maximum(chi, 0), kink=True),
+    "softmax": Kernel(lambda chi: chi),
+    "softmax-plus-one": Kernel(lambda chi: chi, extra=1.0),
+    "softplus": Kernel(_log_softplus),
+    "tanh": Kernel(lambda chi: -np.logaddexp(0, -2 * chi), slope=2.0),
+    "relu": Kernel(_log_positive_part, kink=True),
 }
 
 
@@ -171,21 +180,25 @@ def _all_tokens(step, task, kernel, m, nu, count, rest):
             x, w = normal_line(step * 1.6, scale)
         keep = w > 1e-19 * w.max()
         grids.append((centre + width * x[keep], x[keep], w[keep]))
-    kernels = [_along(kernel.function(chi), token, count) for token, (chi, _, _) in enumerate(grids)]
+    logarithms = [_along(kernel.logarithm(chi), token, count) for token, (chi, _, _) in enumerate(grids)]
     mass = math.prod(_along(w, token, count) for token, (_, _, w) in enumerate(grids))
-    total = sum(kernels) + kernel.extra
-    with np.errstate(invalid="ignore", divide="ignore"):
-        inverse = np.where(total > 0, 1 / total, 0.0)
-    second = np.sum(mass * sum(k**2 for k in kernels) * inverse**2)
+    weights = _shares(logarithms, kernel.extra)
+    second = np.sum(mass * sum(weight**2 for weight in weights))
     if task == "spiked":
-        return np.sum(mass * kernels[0] * inverse), second
-    scores = [_along(nu * x, token, count) for token, (_, x, _) in enumerate(grids)]
-    top = scores[0]
-    for score in scores[1:]:
-        top = np.maximum(top, score)
-    chances = [np.exp(score - top) for score in scores]
-    first = np.sum(mass * sum(k * c for k, c in zip(kernels, chances, strict=True)) * inverse / sum(chances))
-    return first, second
+        return np.sum(mass * weights[0]), second
+    chances = _shares([_along(nu * x, token, count) for token, (_, x, _) in enumerate(grids)])
+    return np.sum(mass * sum(a * b for a, b in zip(weights, chances, strict=True))), second
+
+
+def _shares(logarithms, extra=0.0):
+    """Each exponential over the sum of all and a constant; nothing where all of them vanish."""
+    top = np.log(extra) if extra else np.float64(-np.inf)
+    for logarithm in logarithms:
+        top = np.maximum(top, logarithm)
+    top = np.where(np.isfinite(top), top, 0.0)
+    parts = [np.exp(logarithm - top) for logarithm in logarithms]
+    total = sum(parts) + (np.exp(np.log(extra) - top) if extra else 0.0)
+    return [part / np.where(total > 0, total, 1.0) for part in parts]
 
 
 def _along(values, axis, count):
@@ -235,6 +248,13 @@ def _bayes(step, task, nu, count):
 # ---- minima ----
 
 
+def ratio_risk(first, second):
+    """1 - S^2/Q, the risk at the best v, with the errors of S and Q."""
+    ratio = first.value**2 / second.value
+    error = ratio * (2 * first.error / max(abs(first.value), 1e-300) + second.error / second.value)
+    return Value(1 - ratio, error + 1e-14)
+
+
 def best_risk(moments, slopes):
     """The least 1 - S^2/Q over a slope m: a scan, then a bounded search in each dip; with its error and minimiser."""
 
@@ -247,10 +267,7 @@ def best_risk(moments, slopes):
     low, high = slopes[max(best - 1, 0)], slopes[min(best + 1, len(slopes) - 1)]
     found = optimize.minimize_scalar(risk, bounds=(low, high), method="bounded", options={"xatol": 1e-9 * abs(high)})
     m = found.x if found.fun <= risks[best] else slopes[best]
-    first, second = moments(m)
-    ratio = first.value**2 / second.value
-    error = ratio * (2 * first.error / max(abs(first.value), 1e-300) + second.error / second.value)
-    return Value(1 - ratio, error + 1e-14), float(m)
+    return ratio_risk(*moments(m)), float(m)
 
 
 def slopes(low=1e-3, high=1e3, count=41, negative=True):

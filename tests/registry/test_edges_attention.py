@@ -185,10 +185,16 @@ def test_minimal_risk_of_element_wise_weights_max(case, nu):
 def test_minimal_risk_of_normalised_weights(task, kernel, lengths, nu):
     if lengths != "2" and (task == "max" or kernel != "relu"):
         pytest.skip("a search over three tokens takes the reference minutes")
-    shape = reference.KERNELS[kernel]
-    # a kernel without a scale of its own needs no search
-    scan = np.array([1.0, 1.1]) if kernel == "relu" else reference.slopes(0.02, 20, 17)
-    expected, _ = reference.best_risk(lambda m: reference.normalised(task, shape, m, nu, LENGTHS[lengths][1]), scan)
+
+    def moments(m):
+        return reference.normalised(task, reference.KERNELS[kernel], m, nu, LENGTHS[lengths][1])
+
+    # relu has no scale of its own, so that there is nothing to search
+    expected = (
+        reference.ratio_risk(*moments(1.0))
+        if kernel == "relu"
+        else reference.best_risk(moments, reference.slopes(0.02, 20, 17))[0]
+    )
     _agrees(_predict("minimal-risk", lengths, task=task, nu=nu, activation=kernel), expected)
 
 
@@ -202,6 +208,19 @@ def test_cost_of_random_lengths(nu, lengths):
         whole.value - sum(p * part.value for p, part in parts), whole.error + sum(p * part.error for p, part in parts)
     )
     _agrees(_predict("variable-length", lengths, task="spiked", nu=nu, activation="sigmoid"), expected)
+
+
+def test_cost_of_random_lengths_to_relu():
+    """One token alone has a risk: its weight vanishes where its score is negative."""
+    law = {1: 0.5, 3: 0.5}
+
+    def risk(lengths):
+        return reference.ratio_risk(*reference.normalised("spiked", reference.KERNELS["relu"], 1.0, 2.0, lengths))
+
+    whole, parts = risk(law), [(p, risk({n: 1.0})) for n, p in law.items()]
+    expected = whole.value - sum(p * part.value for p, part in parts)
+    doubt = whole.error + sum(p * part.error for p, part in parts)
+    _agrees(_predict("variable-length", "half 1, half 3", task="spiked", nu=2, activation="relu"), expected, doubt)
 
 
 def _softmax(scores):
@@ -255,7 +274,5 @@ def test_best_element_wise_and_linear_weights_spiked(lengths, nu):
         ("element-wise-bound", best, 1.0),
         ("linear-risk", reference.LINEAR, math.sqrt(nu) * others / (others + 1)),
     ):
-        first, second = reference.element_wise("spiked", weight, m, nu, law)
-        ratio = first.value**2 / second.value
-        error = ratio * (2 * first.error / first.value + second.error / second.value) + 1e-15
-        _agrees(_predict(name, lengths, task="spiked", nu=nu), 1 - ratio, error)
+        expected = reference.ratio_risk(*reference.element_wise("spiked", weight, m, nu, law))
+        _agrees(_predict(name, lengths, task="spiked", nu=nu), expected)

@@ -55,7 +55,7 @@ class ElementWise:
 
     def __post_init__(self) -> None:
         # the plain form overflows at large scores
-        plain = _read(self.function).replace(_is_soft_logarithm, lambda node: softplus(_exponent(node)))
+        plain = _read(self.function).replace(_is_soft_logarithm, _soft)
         object.__setattr__(self, "function", plain)
         object.__setattr__(self, "breaks", _read_breaks(self.breaks))
 
@@ -181,24 +181,32 @@ def _logarithm(kernel: Any) -> Any:
     """log of a kernel in a form that neither overflows nor loses a small kernel."""
     if kernel.has(sympy.tanh, sympy.sinh, sympy.cosh, sympy.coth):
         kernel = sympy.simplify(kernel.rewrite(sympy.exp))
-    kernel = kernel.replace(_is_soft_logarithm, lambda node: softplus(_exponent(node)))
+    kernel = kernel.replace(_is_soft_logarithm, _soft)
     if hasattr(kernel, "logarithm"):
         return kernel.logarithm()
     expanded = sympy.expand_log(sympy.log(sympy.powsimp(kernel)), force=True)
-    return expanded.replace(_is_soft_logarithm, lambda node: softplus(_exponent(node)))
+    return expanded.replace(_is_soft_logarithm, _soft)
 
 
 def _is_soft_logarithm(node: Any) -> bool:
-    return isinstance(node, sympy.log) and _exponent(node) is not None
+    return isinstance(node, sympy.log) and _parts(node) is not None
 
 
-def _exponent(node: Any) -> Any:
-    """The exponent a of log(1 + exp(a))."""
+def _soft(node: Any) -> Any:
+    """log(a + b exp(g)) as log a + softplus(g + log(b/a)), which does not overflow."""
+    a, b, exponent = _parts(node)
+    return sympy.log(a) + softplus(exponent + sympy.log(b / a))
+
+
+def _parts(node: Any) -> Any:
+    """a, b and g of log(a + b exp(g)) with positive numbers a and b; None for other logarithms."""
     inside = node.args[0]
-    if isinstance(inside, sympy.Add) and len(inside.args) == 2 and sympy.S.One in inside.args:
-        (other,) = (arg for arg in inside.args if arg != 1)
-        if isinstance(other, sympy.exp):
-            return other.args[0]
+    if not isinstance(inside, sympy.Add):
+        return None
+    a, rest = inside.as_independent(*inside.free_symbols, as_Add=True)
+    b, call = rest.as_independent(*inside.free_symbols, as_Add=False)
+    if isinstance(call, sympy.exp) and a.is_positive and b.is_positive:
+        return a, b, call.args[0]
     return None
 
 

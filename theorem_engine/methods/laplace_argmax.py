@@ -178,10 +178,15 @@ def hard_integrals(
             density * values if winner else panels.cumulative(density * values)
             for winner, values in zip(is_winner, inner.values, strict=True)
         ]
-        return [values @ panels.weights for values in assemble(log_b, brackets, w[:, None])]
+        found = assemble(log_b, brackets, w[:, None])
+        if isinstance(table, TrivialTable):
+            found = [*found, *(np.abs(values) for values in found)]
+        return [values @ panels.weights for values in found]
 
     if isinstance(table, TrivialTable):
-        return [(v[0], 8 * EPS * abs(v[0])) for v in integrand(np.zeros(1))]
+        sums = integrand(np.zeros(1))
+        half = len(sums) // 2
+        return [(v[0], 8 * EPS * size[0]) for v, size in zip(sums[:half], sums[half:], strict=True)]
     ends = -table.highest - 50 - float(np.log(longest)), -table.lowest + 6
     rows = max(16, CHUNK // x.size)
 

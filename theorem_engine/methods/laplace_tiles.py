@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from theorem_engine.errors import NotConverged
 from theorem_engine.methods.laplace import FAR, REACH
 from theorem_engine.methods.laplace_nodes import graded_rule, normal_weights
+from theorem_engine.methods.panels import is_graded, is_resolved
 from theorem_engine.methods.quadrature import gauss_legendre
 
 Array = NDArray[np.float64]
@@ -25,6 +27,10 @@ COUNT, SPAN = 64, 16.0
 FEW = 32
 #: Over this change of log v a rule with as many nodes is good to 2e-15.
 SMOOTH = 4.0
+#: Halvings of a stretch after which what is left has no weight.
+DEEPEST = 40
+#: Parts of one stretch at most.
+MOST_PARTS = 20_000
 #: Below this log v a token adds nothing to the brackets of others, even where few of these count.
 QUIET = -46.0
 #: From here on exp(-v) counts as zero: products of smaller numbers would leave the normal range, where all is slow.
@@ -219,16 +225,18 @@ def _spread(level: int, place: int) -> Array:
 
 
 def steep_tiles(
-    log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], edges: Array, floor: float
-) -> list[Tile]:
+    log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], edges: Array, floor: float,
+    places: Sequence[tuple[float, float]] = (),
+) -> list[Tile]:  # fmt: skip
     """Tiles between the edges, on which the first kernel is a polynomial; fine nodes follow a steep second one.
 
     On a tile the mean of a function of x times the first kernel needs that kernel's values at few nodes only. Where
-    log h is below ``floor`` nobody looks.
+    log h is below ``floor`` nobody looks. ``places`` are those where it or a factor is known to be sharp.
     """
     heights = log_h(edges)
     is_low = np.maximum(heights[:-1], heights[1:]) < floor
-    is_plain = (np.abs(np.diff(heights)) <= SMOOTH) | is_low
+    parts = [_is_smooth(log_h, factors, float(a), float(b), places) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    is_plain = np.array(parts) | is_low
     tiles: list[Tile] = []
     start = 0
     while start < is_plain.size:
@@ -236,7 +244,7 @@ def steep_tiles(
             # a sum over nodes is good over twice the span over which a polynomial follows the first kernel
             middle = (edges[start] + edges[start + 1]) / 2
             tiles += [
-                _spread_tile(log_h, factors, float(a), float(b), floor)
+                _spread_tile(log_h, factors, float(a), float(b), floor, places)
                 for a, b in ((edges[start], middle), (middle, edges[start + 1]))
             ]
             start += 1
@@ -258,13 +266,27 @@ def _plain_tile(log_h: Callable[[Array], Array], factors: Callable[[Array], list
     return Tile(x, [Piece(log_h(x), [weights, *(weights * f for f in factors(x))])])
 
 
+def _is_smooth(
+    log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], low: float, high: float,
+    places: Sequence[tuple[float, float]],
+) -> bool:  # fmt: skip
+    """Whether the nodes of one rule follow log h and every factor over a stretch."""
+    left, right = log_h(np.array([low, high]))
+    if not abs(right - left) <= SMOOTH or not is_graded(low, high, places):
+        return False
+    base, _ = gauss_legendre(FEW)
+    x = low + (high - low) * base
+    return is_resolved([log_h(x), *factors(x)], FEW)
+
+
 def _spread_tile(
-    log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], low: float, high: float, floor: float
-) -> Tile:
+    log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], low: float, high: float, floor: float,
+    places: Sequence[tuple[float, float]],
+) -> Tile:  # fmt: skip
     """One tile with few nodes for the first kernel and many for the second."""
     base, base_weights = gauss_legendre(FEW)
     pieces: list[Piece] = []
-    for level, place in _dyadic(log_h, low, high, floor):
+    for level, place in _dyadic(log_h, factors, low, high, floor, places):
         width = (high - low) / 2**level
         x = low + (place + base) * width
         weights = base_weights * normal_weights(x, width)
@@ -275,13 +297,20 @@ def _spread_tile(
     return Tile(low + (high - low) * base, pieces)
 
 
-def _dyadic(log_h: Callable[[Array], Array], low: float, high: float, floor: float) -> list[tuple[int, int]]:
+def _dyadic(
+    log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], low: float, high: float, floor: float,
+    places: Sequence[tuple[float, float]],
+) -> list[tuple[int, int]]:  # fmt: skip
     """Dyadic parts (level, place) of an interval over which log h changes little, from left to right."""
-    parts, waiting = [], [(0, 0)]
+    parts: list[tuple[int, int]] = []
+    waiting = [(0, 0)]
     while waiting:
         level, place = waiting.pop()
-        left, right = log_h(low + (high - low) * np.array([place, place + 1]) / 2**level)
-        if abs(right - left) <= SMOOTH or max(left, right) < floor:
+        if len(parts) > MOST_PARTS:
+            raise NotConverged("token mean: the kernel of the weights is too steep to be resolved")
+        left, right = (low + (high - low) * (place + end) / 2**level for end in (0, 1))
+        is_low = float(np.max(log_h(np.array([left, right])))) < floor
+        if is_low or level >= DEEPEST or _is_smooth(log_h, factors, left, right, places):
             parts.append((level, place))
         else:
             waiting += [(level + 1, 2 * place + 1), (level + 1, 2 * place)]

@@ -123,6 +123,26 @@ def resolve(
     return Resolved(ends, np.concatenate([part[2] for part in done], axis=1)[:, order])
 
 
+def is_resolved(values: Sequence[Any], count: int, rises: int = 1) -> bool:
+    """Whether values at the nodes of one panel are those of polynomials; the first ``rises`` absolutely."""
+    for place, found in enumerate(values):
+        here = np.broadcast_to(np.asarray(found, dtype=float), (count,))
+        if not np.isfinite(here).all():
+            continue
+        size = 1.0 if place < rises else float(np.max(np.abs(here)))
+        if float(np.max(np.abs(here @ _tail(count)))) > RESOLVED * size:
+            return False
+    return True
+
+
+def is_graded(low: float, high: float, places: Iterable[tuple[float, float]]) -> bool:
+    """Whether a panel is no wider than a few scales of the places near it."""
+    width = high - low
+    return all(
+        width <= 4 * scale or at < low - width or at > high + width for at, scale in places if np.isfinite(scale)
+    )
+
+
 def nodes_of(edges: Array, count: int = 16) -> tuple[Array, Array]:
     """Gauss-Legendre nodes and weights on panels."""
     base, base_weights = gauss_legendre(count)

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from theorem_engine.backends.base import Backend
 
 Array = NDArray[np.float64]
-#: A power has a pole at distance 1 of its base's zero, where erf and tanh have none, or a farther one.
+#: A power has a pole at distance 1 of its base's zero, and so have these; erf and tanh have none, or a farther one.
 POLE = 1.6
+NEAR = (
+    sympy.log, sympy.atan, sympy.acot, sympy.asin, sympy.acos, sympy.asinh, sympy.acosh, sympy.atanh, sympy.LambertW,
+)  # fmt: skip
 #: Places at which an argument that is not affine is looked at.
 LOOKS = np.linspace(-38.5, 38.5, 2465)
 _BISECTIONS = 60
@@ -98,7 +101,7 @@ def arguments_inside(body: Any, variable: Any) -> list[Argument]:
                     add(node.base, POLE)
             elif isinstance(node, sympy.Function) and not isinstance(node, sympy.Piecewise):
                 for argument in node.args:
-                    add(argument)
+                    add(argument, POLE if isinstance(node, NEAR) else 1.0)
             for part in node.args:
                 visit(part)
 
@@ -118,7 +121,7 @@ class SharpPlaces:
         for argument in listed:
             rate = argument.expression.diff(variable)
             if variable in rate.free_symbols:
-                wanted = [argument.expression, rate, rate.diff(variable)]
+                wanted = [argument.expression, rate, _without_jumps(rate.diff(variable))]
                 self.bent.append((argument, backend.function([variable, *parameters], wanted)))
             else:
                 start = argument.expression.xreplace({variable: sympy.S.Zero})
@@ -134,6 +137,11 @@ class SharpPlaces:
             for argument, function in self.bent:
                 places += _along(argument, function, values)
         return [p for p in places if np.any(np.isfinite(p.at))]
+
+
+def _without_jumps(expression: Any) -> Any:
+    """A derivative beside the places where it is a jump's."""
+    return expression.replace(sympy.DiracDelta, lambda *_: sympy.S.Zero)
 
 
 def _as_float(value: Any) -> Any:

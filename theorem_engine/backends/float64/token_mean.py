@@ -178,7 +178,12 @@ class _Single:
                 integrals = self._on_lattice(integrand, sides, low, high, values, longest, size_of)
         except NotConverged:
             raise NotConverged("token mean: the Laplace integral does not settle") from None
-        return combine(self.layout, coefficients, integrals[: len(self.pairs)])
+        integrals = integrals[: len(self.pairs)]
+        if not is_exponential:
+            # log h is rounded relative to its own size, and v is off by as much
+            noise = EPS * slope / 16 + max(side.noise for side in self.sides)
+            integrals = [(value, error + noise * np.abs(value)) for value, error in integrals]
+        return combine(self.layout, coefficients, integrals)
 
     def _on_lattice(
         self, integrand: Callable[[Any], Any], sides: list[Token], low: float, high: float,
@@ -293,6 +298,8 @@ class _Side:
         self.kernel = backend.function([x, *parameters], [kernel])
         self.inserted = backend.function([x, *parameters], inserted) if inserted else None
         self.breaks = backend.function(parameters, list(breaks)) if breaks else None
+        #: By how much log h was off by rounding when last looked at.
+        self.noise = 0.0
         self.line: Numeric | None = None
         expanded = sympy.expand(kernel)
         if self.has_normal and expanded.is_polynomial(x) and sympy.degree(expanded, x) == 1:
@@ -401,7 +408,7 @@ class _Side:
 
     def _dense(self, values: tuple[Any, ...], x: Any, weights: Any, asked: list[tuple[int, Any]]) -> DenseToken:
         logs = np.broadcast_to(np.asarray(self.kernel(x, *values)[0], dtype=float), x.shape)
-        check_kernel(logs, self.breaks is not None)
+        self.noise = check_kernel(logs, self.breaks is not None)
         return DenseToken(x, weights, logs, asked, not self.is_hidden)
 
     def _factors(self, x: Any, values: tuple[Any, ...]) -> list[Any]:
@@ -417,12 +424,17 @@ class _Side:
                       if c is not None and (signed[c] or self._is_rough)]  # fmt: skip
 
 
-def check_kernel(logs: Any, may_vanish: bool) -> None:
-    """A kernel must be positive and monotone wherever the tokens reach."""
+def check_kernel(logs: Any, may_vanish: bool) -> float:
+    """A kernel must be positive and monotone wherever the tokens reach; how far log h is off by rounding."""
     if np.any(np.isnan(logs)) or (not may_vanish and np.any(np.isneginf(logs))):
         raise OutOfDomain("the kernel of the weights is not positive everywhere the tokens reach")
+    if np.any(np.isposinf(logs)):
+        raise NotAvailable("the kernel of the weights overflows where the tokens reach; write it through softplus")
     with np.errstate(invalid="ignore"):
-        steps = np.diff(logs, axis=-1)
-    slack = 1e-12 * (1 + np.abs(logs[..., 1:]))
-    if np.any(steps > slack) and np.any(steps < -slack):
+        falls = np.maximum.accumulate(logs, axis=-1) - logs
+        rises = logs - np.minimum.accumulate(logs, axis=-1)
+    turns = min(float(np.max(np.nan_to_num(part, nan=0.0))) for part in (falls, rises))
+    # a kernel written as a difference of large numbers is rounded like these
+    if turns > 1e-9:
         raise OutOfDomain("the kernel of the weights is not monotone where the tokens reach")
+    return turns

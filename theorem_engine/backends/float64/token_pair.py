@@ -22,6 +22,9 @@ from theorem_engine.methods.laplace_argmax import (
 from theorem_engine.methods.laplace_nodes import graded_nodes, normal_weights, panel_edges, refuse_too_many
 from theorem_engine.methods.laplace_sweep import Assemble, sweep_integrals
 from theorem_engine.methods.laplace_tiles import QUIET, cut_tiles, last_place, smeared_tiles, steep_tiles
+from theorem_engine.methods.panels import graded_edges, resolve
+from theorem_engine.methods.quadrature import EPS
+from theorem_engine.operators.sharp_places import SharpPlaces, finest
 from theorem_engine.operators.token_layout import make_layout
 from theorem_engine.operators.token_mean import Hardmax
 
@@ -70,6 +73,12 @@ class _Pair:
         inserted = list(dict.fromkeys(f for _, f in brackets if f != 1))
         self.columns = [None if f == 1 else inserted.index(f) for _, f in brackets]
         self.inserted = backend.function(letters, inserted) if inserted else None
+        seen = [*(k[0] for k in first.kernels[1:]), *inserted]
+        # zeta blurs what x does at its middle
+        self.sharp = SharpPlaces([f.xreplace({self.zeta: sympy.S.Zero}) for f in seen], self.x, parameters, backend)
+        self.sharp_zeta = SharpPlaces(
+            [f.xreplace({self.x: sympy.S.Zero}) for f in seen], self.zeta, parameters, backend
+        )  # fmt: skip
         self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
         self.length = backend.function(parameters, [first.length])
         self.breaks = backend.function(parameters, list(first.breaks)) if first.breaks else None
@@ -106,8 +115,8 @@ class _Pair:
         if self.is_hard:
             if marks and self.has_zeta:
                 raise NotAvailable("an argmax beside a kernel of two letters with a kink is not evaluated")
-            refuse_too_many(20 * rate / 3, 20_000)
-            panels = Panels(_edges(-REACH, reach, marks, min(0.5, 3 / max(rate, 1e-300))))
+            panels = Panels(self._edges(values, reach, marks))
+            refuse_too_many(panels.x.size, 320_000)
             table = self._table(panels.x, values, rate_zeta, bool(marks))
             winners = [power > 0 for power in self.first_powers]
             integrals = hard_integrals(panels, table, winners, assemble, longest)
@@ -146,7 +155,7 @@ class _Pair:
         fastest = max(slope, rate, 1e-300)
         rough = np.linspace(-REACH, reach, 241)
         heights = log_second(rough)
-        check_kernel(heights, bool(marks))
+        noise = check_kernel(heights, bool(marks)) + EPS * rate
         # nodes that follow the second kernel pay off where an even grid would be long
         is_steep = rate > max(STEEP, (8 if fastest < LONG else 2) * slope) and not (marks or self.has_zeta)
         last = math.inf
@@ -157,8 +166,9 @@ class _Pair:
             # tokens so low are small at every w of interest, and add nothing to the others
             floor = min(-last, float(np.interp(0.0, rough, heights))) + QUIET
             edges = panel_edges(-REACH, reach, min(1.0, 4 / max(slope, 1.0)))
-            tiles = steep_tiles(log_second, factors, edges, floor)
-            return sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights))
+            places = [(float(p.at), float(p.scale)) for p in self.sharp(*values)]
+            tiles = steep_tiles(log_second, factors, edges, floor, places)
+            return _with_noise(sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights)), noise)
         if marks and not self.has_zeta:
             refuse_too_many(8 * fastest * (REACH + reach), 400_000)
             x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 2 / fastest))
@@ -178,7 +188,7 @@ class _Pair:
             logs = log_second(x)
             check_kernel(logs, bool(marks))
             tiles = cut_tiles(slope, x, weights, logs, factors(x))
-        return sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights))
+        return _with_noise(sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights)), noise)
 
     def _rates(self, values: tuple[Any, ...]) -> tuple[float, float]:
         """Largest rates of the second kernel's logarithm in x and in zeta."""
@@ -191,7 +201,26 @@ class _Pair:
                 logs = np.broadcast_to(self.second(*arguments, *values)[0], grid.shape)
                 steps = np.abs(np.diff(logs)) / (grid[1] - grid[0])
             rates.append(float(np.max(np.where(np.isfinite(steps), steps, 0.0))))
+        sharp = [self.sharp(*values), self.sharp_zeta(*values)]
+        # kinks have nodes of their own, and what happens at one need not be fast beside it
+        if self.breaks is None:
+            rates = [max(rate, 1 / finest(places, REACH)) for rate, places in zip(rates, sharp, strict=True)]
         return rates[0], rates[1]
+
+    def _edges(self, values: tuple[Any, ...], reach: float, marks: list[float]) -> Any:
+        """Panels of the largest score that follow the second kernel and every factor."""
+        known = [(float(p.at), float(p.scale)) for p in self.sharp(*values)]
+        known += [(mark, 2.0**-51) for mark in marks]
+
+        def functions(x: Any) -> list[Any]:
+            logs = [] if self.second is None else [self.second(x, 0.0, *values)[0]]
+            return [*logs, *(self.inserted(x, 0.0, *values) if self.inserted is not None else [])]
+
+        edges = graded_edges(-REACH, reach, 0.5, known)
+        if self.second is None and self.inserted is None:
+            return edges
+        with np.errstate(all="ignore"):
+            return resolve(functions, edges, 320_000, rises=int(self.second is not None), span=3.0).edges
 
     def _table(
         self, x: Any, values: tuple[Any, ...], rate: float, may_vanish: bool
@@ -232,6 +261,11 @@ class _Pair:
         return ScoreTable(x, t, logs, matrices, asked, ratio)
 
 
+def _with_noise(integrals: list[tuple[Any, Any]], noise: float) -> list[tuple[Any, Any]]:
+    """log h is rounded relative to its own size, and v is off by as much."""
+    return [(value, error + noise * abs(value)) for value, error in integrals]
+
+
 def _share(kernel: Any, x: Any, zeta: Any) -> Any:
     """The ratio in a kernel of one score zeta + ratio x; None if its letters enter otherwise."""
     pieces = [piece for piece, _ in kernel.args] if isinstance(kernel, sympy.Piecewise) else [kernel]
@@ -241,17 +275,3 @@ def _share(kernel: Any, x: Any, zeta: Any) -> Any:
             share = piece.diff(x) / piece.diff(zeta)
             shares.add(sympy.simplify(share) if share.has(x, zeta) else share)
     return shares.pop() if len(shares) == 1 and not next(iter(shares)).has(x, zeta) else None
-
-
-def _edges(left: float, right: float, marks: list[float], panel: float) -> Any:
-    """Panel ends with the marks among them and shrinking towards them."""
-    inner = [m for m in marks if left < m < right]
-    points = {left, right}
-    for mark in inner:
-        points |= {mark} | {mark + sign * panel * 2.0**-k for k in range(50) for sign in (-1, 1)}
-    ends = sorted(p for p in points if left <= p <= right)
-    edges = [ends[0]]
-    for a, b in zip(ends[:-1], ends[1:], strict=True):
-        count = max(1, math.ceil((b - a) / panel))
-        edges += [a + (b - a) * (i + 1) / count for i in range(count)]
-    return np.array(edges)

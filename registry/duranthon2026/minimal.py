@@ -1,8 +1,20 @@
 """Minimal population risk of every activation, with its minimiser."""
 
-from sympy import Abs, Eq, Gt, Integer, Or, Piecewise, Rational, false, oo, sqrt, true
+from sympy import Abs, And, Eq, Gt, Integer, Or, Piecewise, Rational, false, log, oo, pi, sqrt, true
 
-from theorem_engine import REAL, ElementWise, LengthMean, Minimum, Normalised, OnlyWith, Output, Source, proposition
+from theorem_engine import (
+    REAL,
+    ElementWise,
+    GaussianMean,
+    LengthMean,
+    Minimum,
+    Normalised,
+    OnlyWith,
+    Output,
+    Source,
+    normal_cdf,
+    proposition,
+)
 from theorem_engine.registry.duranthon2026.closed_forms import MINIMISER
 from theorem_engine.registry.duranthon2026.notation import (
     IS_ARGMAX,
@@ -16,6 +28,8 @@ from theorem_engine.registry.duranthon2026.notation import (
     c,
     chi,
     delta,
+    hard,
+    lowest,
     m,
     nu,
     p,
@@ -23,6 +37,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     shift,
     sigma,
     task,
+    x,
 )
 from theorem_engine.registry.duranthon2026.weights import (
     Shifted,
@@ -36,8 +51,8 @@ from theorem_engine.registry.duranthon2026.weights import (
 
 CASES = {"is_argmax": IS_ARGMAX, "has_no_signal": Eq(nu, 0), "has_one_token": Eq(L, 1)}
 ATTAINED = Output("whether the minimum is attained at finite overlaps")
-#: Slopes, over one plus the signal's, beyond which the weights have reached their limit as far as it matters.
-FARTHEST = 3000
+#: What bounded rising kernels become for steep scores.
+STEP = Normalised(Piecewise((1, chi > 0), (0, True)), breaks=(0,))
 SHIFT = Output("minimising shift of erf; 0 for other activations", REAL)
 OUTPUTS = {"risk": RISK, **MINIMISER, "shift": SHIFT, "attained": ATTAINED}
 
@@ -95,14 +110,13 @@ def minimal_risk(
         return _without_signal(chosen, delta, 0 if shift is None else shift)
     if is_argmax and activation == "softplus":
         return _hard_softplus(delta)
-    if is_argmax and activation == "softmax-plus-one":
-        return _hard_plus_one(delta)
     if isinstance(chosen, Shifted) and shift is None:
         return _searched_with_shift(task, delta, slope, is_argmax, miss)
     # without a signal the tasks are one
     here = moments("spiked" if has_no_signal else task, activation, is_argmax, m, 0, shift, miss)
     scale = Integer(1) if has_no_signal or is_argmax else slope
-    return _searched(here, task, activation, chosen, scale, delta, 0 if shift is None else shift)
+    limit = _hard_limit(activation) if is_argmax else None
+    return _searched(here, task, activation, chosen, scale, delta, 0 if shift is None else shift, limit)
 
 
 def _found(risk, m_kk, m_vv, shift=0, attained=true):
@@ -157,10 +171,23 @@ def _hard_softplus(delta):
     }
 
 
-def _hard_plus_one(delta):
-    """m -> oo: the largest token takes all if its score is positive, and nothing is taken if none is."""
-    missed = LengthMean(2 ** (-L), L)
-    return _found(delta**2 + missed, oo, 1, attained=false)
+def _hard_limit(activation):
+    """Risk of the argmax at v = 1 as m -> oo, and the slope up to which lower ones are looked for; None if not known.
+
+    With a constant in the sum the largest token takes all if its score is positive, and nothing is taken if none is.
+    To first order in 1/m this costs log(4) - 1 times the density of a tie among positive scores, and gains the
+    density of a largest score of zero: where the cost is larger the risk falls towards its limit. Bounded kernels
+    share among the positive scores; if there are none, the largest takes all.
+    """
+    alone = LengthMean(2 ** (-L), L)
+    if activation == "softmax-plus-one":
+        others = LengthMean(L * (L - 1) * normal_cdf(Abs(x) / sqrt(2)) ** (L - 2), L)
+        tie = GaussianMean(others, x, breaks=(0,)) / (4 * sqrt(pi))
+        zero = LengthMean(2 * L * 2 ** (-L), L) / sqrt(2 * pi)
+        return alone, Piecewise((30, (log(4) - 1) * tie > zero), (3000, True))
+    if activation == "tanh":
+        return 1 - alone - score_tokens("max", STEP, 1, 0).mean(each=(sigma**2,)), Integer(243)
+    return None
 
 
 def _searched_with_shift(task, delta, slope, is_argmax, miss):
@@ -178,26 +205,45 @@ def _searched_with_shift(task, delta, slope, is_argmax, miss):
     return {**definitions, **_found(delta**2 + best, m, S / Q, c)}
 
 
-def _searched(found, task, activation, chosen, scale, delta, shift):
+def _searched(found, task, activation, chosen, scale, delta, shift, limit=None):
     """Over the slope of the scores, at every scale, and over its sign where that is not settled beforehand."""
-    steep = isinstance(activation, str) and task == "max" and isinstance(chosen, Normalised)
-    # softplus and the softmax with a constant are best at slopes like the signal's, bounded weights at lower ones
-    unit = scale if activation in ("softplus", "softmax-plus-one") and task == "max" else scale / (1 + scale)
+    # softplus is best at slopes like the signal's, other weights of the max task at ten at most
+    is_dear = task == "max" and isinstance(chosen, Normalised)
+    unit = scale if is_dear and activation == "softplus" else scale / (1 + scale)
     best = Minimum(
         found.inline(found.risk),
-        over={m: (0 if _prefers_positive(activation, chosen, task) else -oo, FARTHEST * (1 + scale) if steep else oo)},
-        scan=2 if task == "max" and isinstance(chosen, Normalised) else 4,
-        # two weights at once are dear: of the named ones it is known that their risk falls and then rises
-        single_valley=steep,
+        over={
+            m: (0 if _prefers_positive(activation, chosen, task) else -oo, _farthest(activation, is_dear, scale, limit))
+        },
+        scan=2 if is_dear else 4,
+        # two weights at once are dear: these two are known to have a risk that falls and then rises
+        single_valley=is_dear and activation in ("softplus", "tanh"),
         slopes=not chosen.breaks,
         unit=unit,
     )
     attained = Gt(reached, Rational(1, 2))
     # where the infimum is a limit, scores vanish or grow without bound on the way to it
-    limit = Piecewise((m, attained), (oo, m > unit), (-oo, m < -unit), (0, True))
+    place = Piecewise((m, attained), (oo, m > unit), (-oo, m < -unit), (0, True))
     weight = Piecewise((S / Q, Or(attained, Abs(m) > unit)), (oo, S > 0), (-oo, True))
     definitions = {m: best.at(m), reached: best.is_attained, **found.definitions}
-    return {**definitions, **_found(delta**2 + best, limit, weight, shift, attained)}
+    if limit is None:
+        return {**definitions, **_found(delta**2 + best, place, weight, shift, attained)}
+    is_lower = Gt(hard, lowest)
+    place, weight = Piecewise((place, is_lower), (oo, True)), Piecewise((weight, is_lower), (1, True))
+    risk = delta**2 + Piecewise((lowest, is_lower), (hard, True))
+    return {**definitions, lowest: best, hard: limit[0], **_found(risk, place, weight, shift, And(attained, is_lower))}
+
+
+def _farthest(activation, is_dear, scale, limit):
+    """The steepest scores that are looked at: all that count, where evaluations are dear."""
+    if not is_dear:
+        return oo
+    if limit is not None:
+        return limit[1]
+    # the softmax with a constant is best near that without one, at the signal's own slope
+    return {"softplus": 3000 + 2 * scale, "tanh": 3000 + 2 * scale, "softmax-plus-one": 10 + 3 * scale}.get(
+        activation if isinstance(activation, str) else "", 100 + 10 * scale
+    )
 
 
 def _prefers_positive(activation, chosen, task):

@@ -86,6 +86,8 @@ mu = var("mu", r"\bar\mu", "mean of chi* at the hidden position in the max task"
 m = var("m", "m", "slope of the scores, searched over", REAL)
 reached = var("reached", "r", "one where the search ends at a minimum, zero where it follows a limit", Interval(0, 1))
 
+lowest = var("lowest", r"\underline{\mathcal{E}}", "lowest risk at slopes that were looked at", NONNEGATIVE)
+hard = var("hard", r"\mathcal{E}_\infty", "limit of the risk as the slope grows without bound", NONNEGATIVE)
 IS_ARGMAX = Eq(nu, oo)
 RISK = Output("mean squared error, label noise included", NONNEGATIVE)
 MODEL = (

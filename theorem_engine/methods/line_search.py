@@ -13,8 +13,8 @@ Function = Callable[[float], float]
 
 #: Decades on either side of the natural unit that are looked at.
 DECADES = 12
-#: Decades of rise or rest, after a rise, beyond which nobody looks for another valley.
-PATIENCE = 2
+#: Decades of rise or rest, after a rise and beyond one, after which nobody looks for another valley.
+PATIENCE = 1
 #: Steps without any change that end the way to zero, where a function is smooth.
 REST = 3
 #: Relative differences below this are rounding.
@@ -30,32 +30,38 @@ class Lowest:
     """Where a function is lowest.
 
     Where the infimum is a limit, at infinity or at zero, the place is the last one looked at, and the infimum may
-    be lower by about ``below``.
+    be lower by about ``below``. ``within`` is the width of what rounding cannot tell from the minimiser, where the
+    search has met it.
     """
 
     place: float
     is_attained: bool
     below: float = 0.0
+    within: float = 0.0
 
 
 def lowest(height: Function, slope: Function | None, low: float, high: float, unit: float, per_decade: int) -> Lowest:
-    """The lowest of all valleys between ``low`` and ``high``, either of which is zero or infinite.
+    """The lowest of all valleys between ``low`` and ``high``, on a line that contains zero.
 
     Scanned outwards from the natural unit on both sides of zero, so many points to the decade, then narrowed.
     A place without a value ends the way outwards: beyond it nothing is known.
     """
-    places = {0.0: _value(height, 0.0)} if low <= 0 <= high else {}
-    for sign in (1.0, -1.0):
-        if (high if sign > 0 else -low) > 0:
-            for outwards in (True, False):
-                _walk(height, places, sign * unit, outwards, per_decade)
+    places = {0.0: _value(height, 0.0)}
+    for sign, end in ((1.0, high), (-1.0, -low)):
+        if end > 0:
+            ways = [[sign * unit * 10 ** (k / per_decade) for k in range(DECADES * per_decade + 1)]]
+            ways += [[sign * unit * 10 ** (-k / per_decade) for k in range(1, DECADES * per_decade + 1)]]
+            for outwards, way in zip((True, False), ways, strict=True):
+                kept = [p for p in way if abs(p) < end]
+                kept += [sign * end] if outwards and math.isfinite(end) else []
+                _walk(height, places, kept, outwards, PATIENCE * per_decade)
     known = sorted((p, v) for p, v in places.items() if math.isfinite(v))
     if not known:
         raise NotConverged("minimum: the function is finite nowhere on its range")
     best = min(v for _, v in known)
     ties = [p for p, v in known if v <= best + TIE * abs(best)]
     if 0.0 in ties:
-        return Lowest(0.0, True)
+        return Lowest(0.0, True, within=max(abs(p) for p in ties))
     if len(ties) == len(known):
         # the scale of the letter does not matter
         return Lowest(min(ties, key=lambda p: abs(abs(p) / unit - 1) - (p > 0)), True)
@@ -75,11 +81,10 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
     return Lowest(max(p for p in found if _number(_value(height, p)) <= bottom + TIE * abs(bottom)), True)
 
 
-def _walk(height: Function, places: dict[float, float], start: float, outwards: bool, per_decade: int) -> None:
-    """Values at start, and further out or in, until there are none, or nothing more is to be expected."""
+def _walk(height: Function, places: dict[float, float], way: list[float], outwards: bool, patience: int) -> None:
+    """Values along the way, outwards or inwards, until there are none, or nothing more is to be expected."""
     before, rest, since_fall, has_risen = math.nan, 0, 0, False
-    for k in range(0 if outwards else 1, DECADES * per_decade + 1):
-        place = start * 10 ** ((k if outwards else -k) / per_decade)
+    for place in way:
         value = _value(height, place)
         if not math.isfinite(value):
             return
@@ -88,8 +93,10 @@ def _walk(height: Function, places: dict[float, float], start: float, outwards: 
         is_flat = abs(change) <= TIE * abs(value)
         rest = rest + 1 if is_flat else 0
         has_risen = has_risen or (change > 0 and not is_flat)
-        since_fall = 0 if change < 0 and not is_flat else since_fall + has_risen
-        if since_fall > PATIENCE * per_decade or (rest > REST and not outwards):
+        # functions of order one change where their letter is: weak signals make two scales
+        counts = has_risen and (not outwards or abs(place) > 1)
+        since_fall = 0 if change < 0 and not is_flat else since_fall + counts
+        if since_fall > patience or (rest > REST and not outwards):
             return
         before = value
 

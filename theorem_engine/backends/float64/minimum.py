@@ -73,7 +73,8 @@ def _along_a_line(minimum: Any, height: Any, slope: Any, edges: list[float], uni
         found = lowest(height, rate if minimum.slopes else None, *edges, unit, minimum.scan or 4)
     best = height(found.place)
     manner = "at the minimiser" if found.is_attained else "on the way to a limit"
-    note("minimum", [4e-16 * abs(best) + found.below, 0.0, 0.0], f"value {best:.3g} {manner}")
+    errors = [4e-16 * abs(best) + found.below, 4e-16 * abs(found.place) + found.within, 0.0]
+    note("minimum", errors, f"value {best:.3g} {manner}")
     return [best, found.place, float(found.is_attained)]
 
 

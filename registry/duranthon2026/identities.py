@@ -8,6 +8,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     IS_ARGMAX,
     MODEL,
     ON_MANIFOLD,
+    SHIFT_RULES,
     L,
     Q,
     S,
@@ -31,6 +32,7 @@ t = var("t", "t", "share of the range of nu, integrated over", NONNEGATIVE)
     title="The excess over Bayes is a squared distance from the posterior",
     source=Source("2509.21936", "Section 4", guessed=True),
     given=(task, nu, L, m_kk, m_vv, activation, shift),
+    given_rules=SHIFT_RULES,
     outputs={
         "excess": Output("risk minus Bayes risk", NONNEGATIVE),
         "distance": Output("mean squared distance of m_vv sigma from the posterior p", NONNEGATIVE),
@@ -97,6 +99,7 @@ def information_sum_rule(L, *, bayes):
     title="What a random sequence length costs an activation",
     source=Source("2509.21936", "Corollary 4.4"),
     given=(task, nu, L, activation, shift),
+    given_rules=SHIFT_RULES,
     outputs={"excess": Output("minimal risk minus the mean of the minimal risks at each length", NONNEGATIVE)},
     assumes=(*MODEL, ON_MANIFOLD),
     needs={"minimal": "duranthon2026.minimal-risk", "bayes": "duranthon2026.bayes-risk"},

@@ -8,6 +8,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     MODEL,
     ON_MANIFOLD,
     RISK,
+    SHIFT_RULES,
     L,
     Q,
     S,
@@ -31,6 +32,7 @@ q_vv = var("q_vv", "q_{vv}", "squared norm v.v/D; m_vv^2 if left out", NONNEGATI
     title="Risk of attention on the invariant manifold",
     source=Source("2509.21936", "Section 4", guessed=True),
     given=(task, nu, L, activation, m_kk, q_kk, m_vv, q_vv, shift, delta),
+    given_rules=SHIFT_RULES,
     outputs={"risk": RISK, "S": Output("mean weight of the hidden token"), "Q": Output("mean sum of squared weights")},
     assumes=(*MODEL, ON_MANIFOLD),
     requires=(

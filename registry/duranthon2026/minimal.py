@@ -9,7 +9,6 @@ from theorem_engine import (
     LengthMean,
     Minimum,
     Normalised,
-    OnlyWith,
     Output,
     Source,
     normal_cdf,
@@ -21,6 +20,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     MODEL,
     ON_MANIFOLD,
     RISK,
+    SHIFT_RULES,
     L,
     Q,
     S,
@@ -62,7 +62,7 @@ OUTPUTS = {"risk": RISK, **MINIMISER, "shift": SHIFT, "attained": ATTAINED}
     title="Minimal population risk of an activation",
     source=Source("2509.21936", "Proposition 4.3", guessed=True),
     given=(task, nu, L, activation, shift, delta),
-    given_rules=(OnlyWith("shift", "activation", ("erf",), required=False),),
+    given_rules=SHIFT_RULES,
     outputs=OUTPUTS,
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={
@@ -186,7 +186,7 @@ def _hard_limit(activation):
         zero = LengthMean(2 * L * 2 ** (-L), L) / sqrt(2 * pi)
         return alone, Piecewise((30, (log(4) - 1) * tie > zero), (3000, True))
     if activation == "tanh":
-        return 1 - alone - score_tokens("max", STEP, 1, 0).mean(each=(sigma**2,)), Integer(243)
+        return 1 - alone - score_tokens("max", STEP, 1, 0).mean(each=(sigma**2,)), Integer(81)
     return None
 
 

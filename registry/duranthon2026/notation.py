@@ -21,6 +21,7 @@ from theorem_engine import (
     Interval,
     Lengths,
     Normalised,
+    OnlyWith,
     Output,
     PositiveSemidefinite,
     notation,
@@ -51,6 +52,7 @@ ACTIVATIONS = {
 }
 activation = var("activation", r"\sigma", "how scores become weights", Activation.of(ACTIVATIONS))
 shift = var("shift", "c", "shift inside 1 + erf(shift + chi)", REAL, default=ABSENT, typical=(-2, 1))
+SHIFT_RULES = (OnlyWith("shift", "activation", ("erf",), required=False),)
 c = var("c", "c", "shift inside 1 + erf(c + chi), searched over", REAL)
 
 m_kk = var("m_kk", "m_{kk}", "overlap k.k*/D", REAL, typical=(-2, 2))

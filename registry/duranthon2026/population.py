@@ -18,6 +18,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     MODEL,
     ORDER,
     RISK,
+    SHIFT_RULES,
     L,
     activation,
     delta,
@@ -54,6 +55,7 @@ SCORE = Symbol("chi_0", real=True)
     title="Risk of attention as a function of seven order parameters, and its gradient",
     source=Source("2509.21936", "Section 4", guessed=True),
     given=(task, nu, L, activation, *ORDER, shift, delta),
+    given_rules=SHIFT_RULES,
     outputs={
         "risk": RISK,
         **{f"d_{q.name}": Output(f"derivative of the risk in {q.name}", optional=True) for q in ORDER},

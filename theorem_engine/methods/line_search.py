@@ -13,8 +13,8 @@ Function = Callable[[float], float]
 
 #: Decades on either side of the natural unit that are looked at.
 DECADES = 12
-#: Decades of rise or rest, after a rise and beyond one, after which nobody looks for another valley.
-PATIENCE = 1
+#: Share of a decade of rise or rest, after a rise and beyond one, after which nobody looks for another valley.
+PATIENCE = 0.75
 #: Steps without any change that end the way to zero, where a function is smooth.
 REST = 3
 #: Relative differences below this are rounding.
@@ -54,7 +54,7 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
             for outwards, way in zip((True, False), ways, strict=True):
                 kept = [p for p in way if abs(p) < end]
                 kept += [sign * end] if outwards and math.isfinite(end) else []
-                _walk(height, places, kept, outwards, PATIENCE * per_decade)
+                _walk(height, places, kept, outwards, int(PATIENCE * per_decade))
     known = sorted((p, v) for p, v in places.items() if math.isfinite(v))
     if not known:
         raise NotConverged("minimum: the function is finite nowhere on its range")

@@ -1,16 +1,17 @@
 """Minimal population risk of every activation, with its minimiser."""
 
-from sympy import Abs, And, Eq, Gt, Integer, Or, Piecewise, Rational, false, log, oo, pi, sqrt, true
+from sympy import Abs, And, Eq, Gt, Integer, Not, Or, Piecewise, Rational, false, log, oo, pi, sqrt, true
 
 from theorem_engine import (
     REAL,
-    ElementWise,
     GaussianMean,
     LengthMean,
     Minimum,
     Normalised,
     Output,
+    Root,
     Source,
+    erfcx,
     normal_cdf,
     proposition,
 )
@@ -28,6 +29,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     c,
     chi,
     delta,
+    drop,
     hard,
     lowest,
     m,
@@ -37,6 +39,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     shift,
     sigma,
     task,
+    weak,
     x,
 )
 from theorem_engine.registry.duranthon2026.weights import (
@@ -146,7 +149,10 @@ def _has_equal_weights(chosen, has_one_token):
     """
     if isinstance(chosen, Normalised):
         return not chosen.breaks and (chosen.extra == 0 or has_one_token)
-    return isinstance(chosen, (Shifted, ElementWise)) and not chosen.breaks and chosen.at(0).is_zero is False
+    if isinstance(chosen, Shifted):
+        return True
+    level = chosen.at(0).replace(lambda node: hasattr(node, "definition"), lambda node: node.definition())
+    return not chosen.breaks and level.is_finite is not False and level.evalf() != 0
 
 
 def _without_signal(chosen, delta, shift):
@@ -193,16 +199,34 @@ def _hard_limit(activation):
 def _searched_with_shift(task, delta, slope, is_argmax, miss):
     """Over the slope and the shift of erf.
 
-    In the spiked task the best slope grows with the signal and the shift with its square; in the max task both stay
-    of order one, since the argmax is learnt to the resolution of the erf at any nu.
+    In the spiked task the best slope grows with the signal and the shift with its square: the threshold of the erf
+    lies half way between ordinary and hidden scores. In the max task both stay of order one at any nu, since the
+    argmax is learnt to the resolution of the erf. Weak signals and long sequences drive the shift to -sqrt(L/2).
     """
     scale = Integer(1) if is_argmax else slope
-    found = moments(task, "erf", is_argmax, m, 0, c, miss)
-    low = scale / (1 + scale) / 100
-    wide = {m: (low, 3 + 3 * scale), c: (-14 - slope**2 / 3, 3)}
-    best = Minimum(found.inline(found.risk), over=wide if task == "spiked" else {m: (low, 15), c: (-14, 3)}, scan=9)
-    definitions = {c: best.at(c), m: best.at(m), **found.definitions}
-    return {**definitions, **_found(delta**2 + best, m, S / Q, c)}
+    mean_length = LengthMean(L, L)
+    half_way = m * slope / 2 if task == "spiked" else 0
+    found = moments(task, "erf", is_argmax, m, 0, 3 - half_way - drop, miss)
+    root = sqrt(mean_length)
+    low, high = scale / (1 + scale) / (10 + 20 * root), 3 + 3 * scale if task == "spiked" else 15
+    count = 25 if task == "spiked" else 15
+    best = Minimum(found.inline(found.risk), over={m: (low, high), drop: (Rational(1, 10), 100 + 3 * root)}, scan=count)
+    # where rounding hides the minimiser it is that of a weak signal, to first order, unless its weights underflow
+    balance = Root(1 + sqrt(pi) * c * erfcx(-c) - 1 / (mean_length - 1), c, -10 - root, 5)
+    gentle = scale * (1 - 1 / mean_length) * sqrt(pi) * erfcx(-weak) / 2
+    told, small = Gt(reached, Rational(1, 2)), Gt(weak, -18)
+    is_found = Or(told, Not(small))
+    definitions = {
+        reached: best.is_attained,
+        m: best.at(m),
+        drop: best.at(drop),
+        c: 3 - half_way - drop,
+        weak: balance,
+        **moments(task, "erf", is_argmax, m, 0, c, miss).definitions,
+    }
+    level = 1 / (mean_length * Shifted(weak).at(0))
+    m_kk, m_vv, shift = (Piecewise((a, is_found), (b, True)) for a, b in ((m, gentle), (S / Q, level), (c, weak)))
+    return {**definitions, **_found(delta**2 + best, m_kk, m_vv, shift, Or(told, small))}
 
 
 def _searched(found, task, activation, chosen, scale, delta, shift, limit=None):

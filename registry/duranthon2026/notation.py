@@ -53,6 +53,7 @@ ACTIVATIONS = {
 activation = var("activation", r"\sigma", "how scores become weights", Activation.of(ACTIVATIONS))
 shift = var("shift", "c", "shift inside 1 + erf(shift + chi)", REAL, default=ABSENT, typical=(-2, 1))
 SHIFT_RULES = (OnlyWith("shift", "activation", ("erf",), required=False),)
+drop = var("drop", "b", "how far the shift lies below the largest of use, searched over", NONNEGATIVE)
 c = var("c", "c", "shift inside 1 + erf(c + chi), searched over", REAL)
 
 m_kk = var("m_kk", "m_{kk}", "overlap k.k*/D", REAL, typical=(-2, 2))
@@ -90,6 +91,7 @@ reached = var("reached", "r", "one where the search ends at a minimum, zero wher
 
 lowest = var("lowest", r"\underline{\mathcal{E}}", "lowest risk at slopes that were looked at", NONNEGATIVE)
 hard = var("hard", r"\mathcal{E}_\infty", "limit of the risk as the slope grows without bound", NONNEGATIVE)
+weak = var("weak", "c_0", "best shift of erf in the limit of a weak signal", REAL)
 IS_ARGMAX = Eq(nu, oo)
 RISK = Output("mean squared error, label noise included", NONNEGATIVE)
 MODEL = (

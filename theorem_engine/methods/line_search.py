@@ -129,7 +129,7 @@ def _narrowed(height: Function, slope: Function | None, left: float, middle: flo
 
         at_ends = [_value(along, t) for t in ends]
         if at_ends[0] < 0 < at_ends[1]:
-            return place(sign_change(along, *ends, abs(height(middle))))
+            return place(sign_change(along, ends[0], ends[1], abs(height(middle))))
     options = {"xatol": 1e-9 * (ends[1] - ends[0])}
     found = minimize_scalar(lambda t: _number(_value(height, place(t))), bounds=ends, method="bounded", options=options)
     return place(float(found.x)) if float(found.fun) <= height(middle) else middle

@@ -21,7 +21,8 @@ class Minimum(Operator):
 
     A range that ends at zero or at infinity needs the ``unit`` of its one letter: every scale around it is looked at,
     ``scan`` points to the decade. The infimum may then be a limit that no value of the letter reaches:
-    ``is_attained`` is zero there, and the minimiser is the last place looked at on the way.
+    ``is_attained`` is zero there, and the minimiser is the last place looked at on the way. Over several letters it is
+    zero where rounding hides the minimiser: the value is known, the place is not.
     """
 
     lowering = "minimum"

@@ -12,9 +12,12 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.points import each_point
 from theorem_engine.errors import NotConverged
 from theorem_engine.methods.iteration import following
-from theorem_engine.methods.line_search import lowest, valley
+from theorem_engine.methods.line_search import REMAINDER, lowest, valley
 from theorem_engine.methods.search import SCAN, find_minimum, find_valley, follow_down, scan_points
 from theorem_engine.trace import note
+
+#: A curvature below this, relative to the value, is rounding.
+FLAT = 1e-11
 
 
 def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -45,6 +48,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
                 where = follow_down(height, edges, minimum.scan or 9)
             note("minimum", None, "by values alone")
             return [height(*where), *where, 1.0]
+        is_told, below = True, 0.0
         if len(letters) == 1:
             count = minimum.scan or SCAN
             if minimum.single_valley:
@@ -52,11 +56,13 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             else:
                 where = [find_minimum(height, lambda u: slope(u)[0], edges[0], edges[1], count)]
         else:
-            where = _several(height, slope, edges, minimum.scan or 17)
+            where, is_told, below = _several(height, slope, edges, minimum.scan or 17)
         best = height(*where)
         steepest = max(abs(s) for s in slope(*where))
-        note("minimum", None, f"slope {steepest:.1e} at the minimiser")
-        return [best, *where, 1.0]
+        # how far the bottom may lie below where it is not told from noise; else the error follows from the slopes
+        left = None if is_told else [4e-16 * abs(best) + below, *(np.inf for _ in where), 0.0]
+        note("minimum", left, f"slope {steepest:.1e} at the minimiser")
+        return [best, *where, float(is_told)]
 
     return lambda *values: each_point(one, values)
 
@@ -70,7 +76,7 @@ def _along_a_line(minimum: Any, height: Any, slope: Any, edges: list[float], uni
     if minimum.single_valley:
         found = valley(height, rate, edges[1], unit)
     else:
-        found = lowest(height, rate if minimum.slopes else None, *edges, unit, minimum.scan or 4)
+        found = lowest(height, rate if minimum.slopes else None, edges[0], edges[1], unit, minimum.scan or 4)
     best = height(found.place)
     manner = "at the minimiser" if found.is_attained else "on the way to a limit"
     errors = [4e-16 * abs(best) + found.below, 4e-16 * abs(found.place) + found.within, 0.0]
@@ -80,10 +86,13 @@ def _along_a_line(minimum: Any, height: Any, slope: Any, edges: list[float], uni
 
 def _several(
     height: Callable[..., float], slope: Callable[..., tuple[float, ...]], edges: list[float], count: int
-) -> list[float]:
+) -> tuple[list[float], bool, float]:
     """Local searches from the best scanned points, on the logarithm where the values are positive.
 
-    A minimum of 1e-20 is as deep as one of 1 only on that scale.
+    A minimum of 1e-20 is as deep as one of 1 only on that scale; letters of positive ranges are followed by their
+    logarithms too. Also whether the minimiser is told from its surroundings: where a whole unit along some direction
+    changes the value by less than rounding, it is not. Last, how much lower the minimum may be where the function
+    has no value beside it.
     """
     from scipy.optimize import minimize
 
@@ -94,20 +103,63 @@ def _several(
     if not np.any(np.isfinite(heights)):
         raise NotConverged("minimum: no finite value was found on the given ranges")
     is_positive = bool(np.all(heights > 0))
+    is_log = np.array([low > 0 for low in edges[::2]])
 
-    def objective(p: Any) -> tuple[float, Any]:
-        place = tuple(float(x) for x in p)
-        value, gradient = height(*place), np.array(slope(*place))
+    def place(u: Any) -> tuple[float, ...]:
+        return tuple(float(x) for x in np.where(is_log, np.exp(np.where(is_log, u, 0.0)), u))
+
+    def objective(u: Any) -> tuple[float, Any]:
+        where = place(u)
+        value, gradient = height(*where), np.array(slope(*where)) * np.where(is_log, where, 1.0)
         if not is_positive:
             return value, gradient
         if not value > 0:
             return np.inf, np.zeros_like(gradient)
         return float(np.log(value)), gradient / value
 
-    bounds = list(zip(edges[::2], edges[1::2], strict=True))
+    def coordinates(p: Any) -> Any:
+        return np.where(is_log, np.log(np.where(is_log, p, 1.0)), p)
+
+    bounds = list(zip(coordinates(edges[::2]), coordinates(edges[1::2]), strict=True))
+    options = {"ftol": 0, "gtol": 1e-12}
     found = [
-        minimize(objective, grid[i], method="L-BFGS-B", bounds=bounds, jac=True, options={"ftol": 0, "gtol": 1e-12})
-        for i in np.argsort(heights)[:3]
+        minimize(objective, coordinates(grid[i]), method="L-BFGS-B", bounds=bounds, jac=True, options=options)
+        for i in np.argsort(heights)[:4]
     ]
     best = min(found, key=lambda r: float(r.fun))
-    return [float(x) for x in best.x]
+    polished, weakest, way = _polished(lambda u: objective(u)[1], best.x, bounds)
+    scale = 1.0 if is_positive else abs(height(*place(best.x)))
+    where = polished if objective(polished)[0] <= objective(best.x)[0] + 1e-15 * scale else best.x
+    if weakest > FLAT * scale:
+        return list(place(where)), True, 0.0
+    level = height(*place(where))
+    # beside places without a value there is no curvature: what the search gained on the scan is all that is known
+    others = [height(*place(where + s * way)) for s in (1, -1)] if way.any() else [float(np.min(heights))]
+    return (
+        list(place(where)),
+        False,
+        REMAINDER * max((abs(h - level) for h in others if np.isfinite(h)), default=np.inf),
+    )
+
+
+def _polished(gradient: Callable[[Any], Any], start: Any, bounds: list[Any]) -> tuple[Any, float, Any]:
+    """Newton's steps to where the gradient vanishes, which tells a minimiser better than values.
+
+    Also the least curvature and its direction.
+    """
+    here, weakest, way = np.array(start, dtype=float), np.inf, np.zeros(np.size(start))
+    for _ in range(4):
+        now = gradient(here)
+        step = 1e-4
+        columns = [(gradient(here + step * e) - gradient(here - step * e)) / (2 * step) for e in np.eye(here.size)]
+        if not np.all(np.isfinite(columns)):
+            return here, 0.0, way
+        strengths, directions = np.linalg.eigh((np.array(columns) + np.array(columns).T) / 2)
+        weakest, way = float(strengths[0]), directions[:, 0]
+        if not weakest > 0:
+            return here, 0.0, way
+        move = -directions @ ((directions.T @ now) / strengths)
+        if np.max(np.abs(move)) > 0.5 or any(not a < x < b for x, (a, b) in zip(here + move, bounds, strict=True)):
+            return here, weakest, way
+        here = here + move
+    return here, weakest, way

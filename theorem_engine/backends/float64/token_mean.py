@@ -246,19 +246,19 @@ class _Single:
                 rest = np.exp(-nobody) if extra else 1.0
             powers: dict[int, Any] = {}
             ordinary = []
-            for places, power, own in ordinary_keys:
+            for places, power, unclaimed in ordinary_keys:
                 count = len(places)
                 if count not in powers:
                     powers[count] = sum_of_powers(log_b, lengths, int(self.has_hidden), count)
-                value = powers[count] * power_times_decay(nobody, rest, own) / math.gamma(power)
+                value = powers[count] * power_times_decay(nobody, rest, unclaimed) / math.gamma(power)
                 for place in places:
                     value = value * brackets[0].values[place]
                 ordinary.append(value)
             hidden = brackets[1].values if self.has_hidden else []
             shape = np.broadcast_shapes(u.shape, *{v.shape for v in (*ordinary, *hidden)})
             results = np.empty((len(pairs), *shape))
-            for row, (others, place) in zip(results, pairs, strict=True):
-                np.multiply(ordinary[others], 1.0 if place is None else hidden[place], out=row)
+            for row, (others, own) in zip(results, pairs, strict=True):
+                np.multiply(ordinary[others], 1.0 if own is None else hidden[own], out=row)
             return results
 
         return integrand, size_of

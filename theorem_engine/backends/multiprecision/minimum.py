@@ -32,7 +32,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
 
     def evaluate(*values: Any) -> list[Any]:
         _, *place, is_attained = rough(*[plain(v) for v in values])
-        if not float(is_attained):
+        if not float(is_attained) and size == 1:
             raise NotAvailable("this infimum is a limit that no value reaches; it is followed in double precision only")
         x = [mp.mpf(float(v)) for v in place]
         edges = [mp.mpf(e) for e in ends(*values)]

@@ -95,10 +95,10 @@ def strong_signal(point, rng, count=2):
         signals, risk, degree = _nodes(120, 1500, 10), (lambda a: spiked_element_wise(a, others)), 7
     elif name == "erf":
         signals, risk, degree = _nodes(120, 1000, 9), (lambda a: spiked_erf(a, others)), 6
-    elif name == "softplus" and len(pairs) == 1:
-        return _softplus_signal(nu, pairs[0][0])
+    elif name == "softplus":
+        return _softplus_signal(nu, pairs)
     else:
-        raise ValueError(f"the risk of {name} for lengths drawn at random is not computed here")
+        raise ValueError(f"the risk of {name} is not computed here")
     risks = np.array([risk(a) for a in signals])
     results = {"leading": [], "exponent": [], "series": []}
     for run in range(2):
@@ -113,10 +113,10 @@ def strong_signal(point, rng, count=2):
     return results
 
 
-def _softplus_signal(nu, n):
+def _softplus_signal(nu, pairs):
     """A power law that is approached in powers of 1/sqrt(nu)."""
     signals = np.geomspace(1e4, 1e8, 9)
-    scaled = np.array([a * (1 - softplus_gain(a, n)) for a in signals])
+    scaled = np.array([a * (1 - softplus_gain(a, pairs)) for a in signals])
     x = np.sqrt(signals[0] / signals)
     rate = np.linalg.lstsq(np.column_stack([-signals / signals[0], -np.log(signals), x**0, x, x**2]),
                            np.log(scaled / signals), rcond=None)[0][0] / signals[0]  # fmt: skip
@@ -125,52 +125,68 @@ def _softplus_signal(nu, n):
 
 
 def long_sequences(point, rng, count=2):
-    """The constant c of risk = 1 - c/L + ... at fixed signal, and the terms it makes at the length of the point."""
+    """One minus the risk to first order as all lengths grow in proportion, taken at the lengths of the point.
+
+    The lengths are multiplied by a factor that goes to infinity; the constant c is that of a single length.
+    """
     name, task, nu = point["activation"], point["task"], float(point["nu"])
-    mean = float(np.dot(*lengths(point)))
+    pairs = [(float(n), float(w)) for n, w in zip(*lengths(point), strict=True)]
     square = nu if task == "spiked" else nu**2
     if not 0 < square < 100:
         raise ValueError(f"the square of the slope, {square:g}, is outside the range of the quadrature, 0 to 100")
     if name == "erf":
-        runs = [(_erf_constant(task, nu, square, ends), 0.0) for ends in (4, 5)]
+        # weights of one token at a time: the norm of the predictor sees the mean of the length
+        constants = [(_erf_constant(task, nu, square, ends), 0.0) for ends in (4, 5)]
+        runs = [(c / sum(n * w for n, w in pairs), 0.0) for c, _ in constants]
     else:
-        runs = _constants(name, task, nu, square)
+        constants = _gains(name, task, nu, square, [(1.0, 1.0)])
+        runs = _gains(name, task, nu, square, pairs)
     results = {
-        "leading": [1 - c / mean for c, _ in runs],
-        "series": [1 - c / mean - d / mean**2 for c, d in runs],
-        "exponent": [float(np.log(c)) for c, _ in runs],
+        "leading": [1 - c for c, _ in runs],
+        "series": [1 - c - d for c, d in runs],
+        "exponent": [float(np.log(c)) for c, _ in constants],
     }
     if (task, name) != ("spiked", "linear"):
         results["series"] = results["leading"]
     return results
 
 
-def _constants(name, task, nu, square):
-    """c and d of L (1 - risk) = c + d/L + ..., from lengths far beyond every other scale."""
+def _gains(name, task, nu, square, pairs):
+    """c and d of s (1 - risk) = c + d/s + ... where all lengths are s times those given, far beyond every other scale."""
     slow = name == "softplus"
-    lengths_ = (1e4 if slow else 1e4 * np.exp(3 * square)) * 2.0 ** np.arange(4)
+    factors = (1e4 if slow else 1e4 * np.exp(3 * square)) * 2.0 ** np.arange(4)
     if task == "spiked" and name in ("linear", "centred-linear"):
         # near enough for the next order to be seen
-        lengths_ = 1e4 * (1 + square) * 2.0 ** np.arange(4)
+        factors = 1e4 * (1 + square) * 2.0 ** np.arange(4)
+    factors = factors / min(n for n, _ in pairs)
+
+    def each(gain):
+        return lambda law: sum(w * gain(nu, n) for n, w in law)
+
     gains = {
-        ("spiked", "softmax"): lambda n: spiked_softmax_gain(nu, n),
-        ("max", "softmax"): lambda n: max_softmax_gain(nu, n),
-        ("spiked", "element-wise-optimal"): lambda n: spiked_element_wise_gain(nu, n),
-        ("max", "element-wise-optimal"): lambda n: max_element_wise_gain(nu, n),
-        ("spiked", "softplus"): lambda n: softplus_gain(nu, n),
+        # the best weights of every length are those of the posterior
+        ("spiked", "softmax"): each(spiked_softmax_gain),
+        ("max", "softmax"): each(max_softmax_gain),
+        ("spiked", "element-wise-optimal"): lambda law: spiked_element_wise_gain(nu, sum(n * w for n, w in law)),
+        ("max", "element-wise-optimal"): lambda law: max_element_wise_gain(nu, law),
+        ("spiked", "softplus"): lambda law: softplus_gain(nu, law),
     }
     if name in ("linear", "centred-linear"):
-        gain = lambda n: linear_gain(*feature_moments(name, task, hidden_mean(task, nu, n), [(n, 1.0)]))  # noqa: E731
+
+        def gain(law):
+            signal = sum(w * hidden_mean(task, nu, n) for n, w in law)
+            return linear_gain(*feature_moments(name, task, signal, law))
+
     elif (task, name) in gains:
         gain = gains[task, name]
     else:
         raise ValueError(f"{name} in the {task} task is not computed here")
-    values = np.array([n * gain(n) for n in lengths_])
+    values = np.array([s * gain([(s * n, w) for n, w in pairs]) for s in factors])
     runs = []
     for used in (slice(0, 4), slice(1, 4)):
-        x = lengths_[0] / lengths_[used]
+        x = factors[0] / factors[used]
         found = np.polynomial.polynomial.polyfit(x, values[used], len(x) - 1)
-        runs.append((float(found[0]), float(found[1] * lengths_[0])))
+        runs.append((float(found[0]), float(found[1] * factors[0])))
     return runs
 
 
@@ -191,14 +207,18 @@ def _erf_constant(task, nu, square, ends):
 
 
 @lru_cache(maxsize=8)
-def _turn(task, name):
-    """Signal at which the risk turns over the size it grows with, at infinite length; twice, by different fits."""
+def _turn(task, name, law):
+    """Signal at which the risk turns over the size it grows with, at infinite length; twice, by different fits.
+
+    ``law`` holds lengths relative to their mean and their probabilities.
+    """
     if name in ("linear", "centred-linear", "softplus"):
         sizes = 1e3 * 4.0 ** np.arange(2 if name == "softplus" else 4)
         variable = sizes[0] / sizes
 
-        def risk(a, n):
-            return 1 - softplus_gain(a, n) if name == "softplus" else spiked_linear(name, a, [(n, 1.0)])
+        def risk(a, size):
+            pairs = [(size * n, w) for n, w in law]
+            return 1 - softplus_gain(a, pairs) if name == "softplus" else spiked_linear(name, a, pairs)
 
         # each value of softplus is a minimum of its own
         low, high, precision = (0.3, 0.8, 1e-4) if name == "softplus" else (0.2, 5.0, 1e-12)
@@ -224,16 +244,21 @@ def risk_threshold(point, rng, count=2):
     """The signal at which the risk turns, from where it is one half in ever longer sequences.
 
     Over its claimed size, log L, sqrt(log L) or L, that signal is extrapolated to infinite length; the result is
-    taken to the length of the point. In the max task the risk of softmax falls like one over the signal beyond
-    the turn, so it is one half at twice the signal.
+    taken to the lengths of the point. In the max task the risk of softmax falls like one over the signal beyond
+    the turn, so it is one half at twice the signal. Softmax turns for each length by itself: the mean is returned.
     """
     name, task = point["activation"], point["task"]
-    mean = float(np.dot(*lengths(point)))
+    pairs = [(float(n), float(w)) for n, w in zip(*lengths(point), strict=True)]
+    mean = sum(n * w for n, w in pairs)
     if (task, name) not in TURNS:
         raise ValueError(f"the turn of {name} in the {task} task is not computed here")
-    units = {"linear": mean, "centred-linear": mean, "softplus": mean}
-    unit = units.get(name, np.log(mean) if task == "spiked" else np.sqrt(np.log(mean)))
-    return {"threshold": [turn * float(unit) for turn in _turn(task, name)]}
+    if name in ("linear", "centred-linear", "softplus"):
+        return {"threshold": [turn * mean for turn in _turn(task, name, tuple((n / mean, w) for n, w in pairs))]}
+    if name == "softmax":
+        unit = sum(w * (np.log(n) if task == "spiked" else np.sqrt(np.log(n))) for n, w in pairs)
+    else:
+        unit = np.log(mean)
+    return {"threshold": [turn * float(unit) for turn in _turn(task, name, ((1.0, 1.0),))]}
 
 
 for _check, _tolerance in ((strong_signal, 2e-5), (long_sequences, 2e-5), (risk_threshold, 5e-3)):

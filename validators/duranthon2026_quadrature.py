@@ -168,29 +168,38 @@ def spiked_erf(nu, others):
     return float(found.fun)
 
 
-def softplus_gain(nu, n):
-    """S^2/Q of normalised softplus weights at the best slope."""
-    far = np.log(3 * n + 300 * np.sqrt(nu))
+def softplus_gain(nu, pairs):
+    """S^2/Q of normalised softplus weights at the best slope, S and Q being means over the lengths."""
+    pairs = pairs if isinstance(pairs, list) else [(pairs, 1.0)]
+    shortest, longest = min(n for n, _ in pairs), max(n for n, _ in pairs)
+    far = np.log(3 * longest + 300 * np.sqrt(nu))
 
     def gain(log_slope):
         m = np.exp(log_slope)
         x = np.arange(-9.0, 9.0, min(0.1, 0.6 / m))
         density = normal(x) * (x[1] - x[0])
-        u = np.arange(-far - 36, -np.log(n / 3) + 6, 0.1)
+        u = np.arange(-far - 36, -np.log(shortest / 3) + 6, 0.1)
         brackets = []
         for mean in (np.sqrt(nu), 0.0):
             power = np.exp(u[:, None]) * np.logaddexp(0, m * (x + mean))
             tail = np.exp(-power)
             brackets.append([a @ density for a in (-np.expm1(-power), tail, power * tail, power**2 * tail)])
         hidden, (out, rest, _, second) = brackets
-        s = np.sum(hidden[2] * _power(out, rest, n - 1))
-        q = np.sum(hidden[3] * _power(out, rest, n - 1)) + (n - 1) * np.sum(
-            hidden[1] * second * _power(out, rest, n - 2)
-        )
+        s = q = 0.0
+        for n, weight in pairs:
+            if n == 1:
+                s, q = s + weight / 0.1, q + weight / 0.1
+                continue
+            s += weight * np.sum(hidden[2] * _power(out, rest, n - 1))
+            q += weight * np.sum(hidden[3] * _power(out, rest, n - 1))
+            q += weight * (n - 1) * np.sum(hidden[1] * second * _power(out, rest, n - 2))
         return 0.1 * s**2 / q
 
     grid = np.linspace(np.log(0.05), np.log(60), 13)
-    best = grid[int(np.argmax([gain(a) for a in grid]))]
+    values = [gain(a) for a in grid]
+    best = grid[int(np.argmax(values))]
+    if len(pairs) > 1 and best == grid[-1]:
+        raise ValueError("the best slope of softplus lies beyond what is searched here")
     found = minimize_scalar(lambda a: -gain(a), bounds=(best - 0.6, best + 0.6), method="bounded",
                             options={"xatol": 1e-6})  # fmt: skip
     return -float(found.fun)
@@ -249,7 +258,11 @@ def spiked_element_wise_gain(nu, n):
     return float(np.sum(normal(x, np.sqrt(nu)) * ratio / (ratio + n - 1)) * 0.02)
 
 
-def max_element_wise_gain(nu, n):
+def max_element_wise_gain(nu, pairs):
     """The best weight for each chi* by itself gains the mean square of the probability given it."""
-    x, own = own_probability(nu, n)
-    return float(np.sum(own**2 * normal(x)) * (x[1] - x[0]) / n)
+    x, own = own_probability(nu, max(n for n, _ in pairs))
+    total = 0.0
+    for n, weight in pairs:
+        nodes, here = own_probability(nu, n)
+        total = total + weight * np.interp(x, nodes, here, left=0.0)
+    return float(np.sum(total**2 * normal(x)) * (x[1] - x[0]) / sum(n * weight for n, weight in pairs))

@@ -136,7 +136,9 @@ def _outcome(entry: Any, name: str, values: Mapping[str, Any], said: Mapping[str
         found = bool(here) if isinstance(here, BooleanAtom) else OPEN
     if name in said:
         if found is not OPEN and found != said[name]:
-            raise DeclarationError(f"{entry.id}: {name}={said[name]} is said in an application that decides it otherwise")
+            raise DeclarationError(
+                f"{entry.id}: {name}={said[name]} is said in an application that decides it otherwise"
+            )
         return said[name]
     return found
 

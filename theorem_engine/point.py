@@ -330,7 +330,11 @@ def _semidefinite(requirement: Any, present: tuple[Letter, ...]) -> Callable[...
     fixed = {s for entry in requirement.matrix.diagonal() for s in entry.free_symbols}
 
     def test(*values: Any) -> Failure | None:
-        eigenvalues = np.linalg.eigvalsh(np.array(function(*values), dtype=float).reshape(size, size))
+        with np.errstate(all="ignore"):
+            entries = np.array(function(*values), dtype=float).reshape(size, size)
+        if not np.all(np.isfinite(entries)):
+            return Failure(f"{requirement.meaning} overflows", letters, movable=letters - fixed)
+        eigenvalues = np.linalg.eigvalsh(entries)
         lowest = float(eigenvalues[0])
         if lowest >= -requirement.slack * max(1.0, float(eigenvalues[-1])):
             return None

@@ -152,7 +152,7 @@ def long_sequences(point, rng, count=2):
 
 
 def _gains(name, task, nu, square, pairs):
-    """c and d of s (1 - risk) = c + d/s + ... where all lengths are s times those given, far beyond every other scale."""
+    """c and d of s (1 - risk) = c + d/s + ... where all lengths are s times those given, beyond every other scale."""
     slow = name == "softplus"
     factors = (1e4 if slow else 1e4 * np.exp(3 * square)) * 2.0 ** np.arange(4)
     if task == "spiked" and name in ("linear", "centred-linear"):

@@ -260,7 +260,7 @@ def spiked_element_wise_gain(nu, n):
 
 def max_element_wise_gain(nu, pairs):
     """The best weight for each chi* by itself gains the mean square of the probability given it."""
-    x, own = own_probability(nu, max(n for n, _ in pairs))
+    x, _ = own_probability(nu, max(n for n, _ in pairs))
     total = 0.0
     for n, weight in pairs:
         nodes, here = own_probability(nu, n)

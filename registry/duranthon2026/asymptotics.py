@@ -252,18 +252,18 @@ VALID = tuple(
     checks=("duranthon2026_limits.long_sequences", "duranthon2026_limits.risk_threshold"),
     marks="DVG",
     notes=(
-        "leading is 1 - c/L at a fixed length: c = exp(c_nu^2) for softmax, the best element-wise weights and erf (with "
-        "shift -> -oo); c = 1 + c_nu^2 for linear, its first-order Taylor polynomial; c_nu^2 is nu (spiked) or nu^2 "
-        "(max).",
+        "leading is 1 - c/L at a fixed length: c = exp(c_nu^2) for softmax, the best element-wise weights and erf "
+        "(with shift -> -oo); c = 1 + c_nu^2 for linear, its first-order Taylor polynomial; c_nu^2 is nu (spiked) or "
+        "nu^2 (max).",
         "Random lengths: 1/L stands for E[1/L] with softmax and softplus, for 1/E[L] with weights that see one token; "
         "centred linear weights gain E[1/L] + c_nu^2/E[L].",
         "exponent is log c. The series of linear attention (spiked) has the order 1/L^2 too.",
         "threshold: the signal needed at this length. Spiked: softmax 2 log L (where the risk jumps from 1 to 0 in the "
         "limit), linear L, softplus L/2: at nu = kappa L its risk tends to 1/(1 + 2 kappa). Max: softmax "
         "sqrt(2 log L), where the limit is min(1, sqrt(2 log L)/nu); linear never.",
-        "Thresholds at random lengths: softmax turns for each length by itself, the mean of these is given (spiked: the "
-        "integral of its risk over nu); element-wise weights see E[L]; softplus (for nu small against L^2) turns at "
-        "a/(2 (2 a^2 - b)) with a = E[1/L], b = E[1/L^2], or not at all.",
+        "Thresholds at random lengths: softmax turns for each length by itself, the mean of these is given (spiked: "
+        "the integral of its risk over nu); element-wise weights see E[L]; softplus (for nu small against L^2) turns "
+        "at a/(2 (2 a^2 - b)) with a = E[1/L], b = E[1/L^2], or not at all.",
         "Max, nu = oo, L -> oo: softmax 0, best element-wise 1/2, erf 0.50127, softplus 1, linear 1.",
     ),
 )

@@ -88,7 +88,7 @@ def start_beside(is_on_manifold, has_flat_key, has_flat_value):
     """Components beside k* and v* of vectors with the given overlaps: R_kk, R_kv and R_vv taken apart."""
     rest_k, rest_v = q_kk - m_kk**2 - m_kv**2, q_vv - m_vv**2 - m_vk**2
     k_3, k_4, v_3, v_4 = *K_BESIDE, *V_BESIDE
-    start = {x: NONE for x in (k_3, k_4, v_3, v_4)}
+    start = dict.fromkeys((k_3, k_4, v_3, v_4), NONE)
     if not has_flat_key:
         start[k_3] = sqrt(Max(0, rest_k))
     if not has_flat_value:

@@ -1,0 +1,116 @@
+"""Conditions of applied entries: decided by constants, by the applying entry, by the point, or at each evaluation."""
+
+import pytest
+import sympy
+
+import theorem_engine as te
+from tests.theorem_engine.test_declaration import HOME, declare, x, y
+from theorem_engine import Flow, Output, Source, catalogue
+from theorem_engine.declaration import lemma
+from theorem_engine.errors import DeclarationError
+from theorem_engine.letters import Letter
+
+time = Letter("time", "test", meaning="a time")
+
+
+@pytest.fixture
+def branching():
+    """sin(x)/x as an author may write it: another expression at zero."""
+    te.entries()
+
+    def body(x, *, at_zero):
+        """A statement."""
+        return {"value": sympy.Integer(1) if at_zero else sympy.sin(x) / x}
+
+    body.__module__ = HOME
+    entry = lemma(
+        "gaussian.test-branching", title="T", source=Source("2410.01537", "Lemma 98"), given=(x,),
+        outputs={"value": Output("v")}, cases={"at_zero": sympy.Eq(x, 0)},
+    )(body)  # fmt: skip
+    yield entry.id
+    catalogue.forget(entry)
+
+
+def applying(body, branching, **changes):
+    catalogue.register(entry := declare(body, needs={"inner": branching}, **changes))
+    return entry
+
+
+@pytest.fixture
+def user(branching):
+    made = []
+
+    def make(body, **changes):
+        made.append(applying(body, branching, **changes))
+        return lambda **point: float(te.predict(made[-1].id, **point))
+
+    yield make
+    for entry in made:
+        catalogue.forget(entry)
+
+
+def test_constants_decide(user):
+    def body(x, *, inner):
+        """A statement."""
+        return {"value": inner(0) + x}
+
+    assert user(body)(x=2) == 3
+
+
+def test_the_point_decides_what_hangs_on_given_letters(user):
+    def body(x, y, *, inner):
+        """A statement."""
+        return {"value": inner(x - y)}
+
+    value = user(body, given=(x, y))
+    assert value(x="0.3", y="0.3") == 1
+    assert value(x=1, y=0) == pytest.approx(0.8414709848078965)
+
+
+def test_an_operator_that_moves_the_letter_asks_at_each_evaluation(user):
+    """dx/dt = sin(x)/x from zero: the first rate is one."""
+
+    def body(x, time, *, inner):
+        """A statement."""
+        return {"value": Flow.of({x: inner(x)}, None, time).at(x)}
+
+    value = user(body, given=(x, time))
+    # t = x + x^3/18 + 7 x^5/1800 + ..., the inverse of the integral of x/sin(x)
+    end = value(x=0, time="0.1")
+    assert end + end**3 / 18 + 7 * end**5 / 1800 == pytest.approx(0.1, abs=1e-9)
+
+
+def test_what_nobody_can_decide_must_be_said(user):
+    def body(x, *, inner):
+        """A statement."""
+        return {y: sympy.cos(x), "value": inner(y)}
+
+    with pytest.raises(DeclarationError, match="say it there by name"):
+        user(body)(x=1)
+
+    def said(x, *, inner):
+        """A statement."""
+        return {y: sympy.cos(x), "value": inner(y, at_zero=False)}
+
+    label = Source("2410.01537", "Lemma 97")
+    assert user(said, id="gaussian.test-said", source=label)(x=0) == pytest.approx(0.8414709848078965)
+
+
+def test_what_is_said_against_the_arguments_is_refused(user):
+    def body(x, *, inner):
+        """A statement."""
+        return {"value": inner(0, at_zero=False) + x}
+
+    with pytest.raises(DeclarationError, match="decides it otherwise"):
+        user(body)(x=1)
+
+
+def test_a_condition_that_never_changes_is_no_condition():
+    """SymPy takes a positive letter that may be infinite for infinite."""
+
+    def body(x, *, always):
+        """A statement."""
+        return {"value": x}
+
+    with pytest.raises(DeclarationError, match="whatever the letters are"):
+        declare(body, cases={"always": sympy.true})

@@ -112,6 +112,8 @@ NOTES = (
     "proximal points too; the mean divergence of f does not.",
     "Compared with minimisers found by L-BFGS from an informed start at sqrt(N D) = 1500 to 3000 in 46 settings with "
     "less than 0.3 per cent of jumps: 322 z-scores of rms 1.14. The replicon is derived only.",
+    "Where proximal points jump the mean squares in the replicon are formally infinite: its value and error there are "
+    "those of the draws, and the error covers less often than it says.",
     "Max task, nu = oo, no noise: k = oo k*, v = v* is realisable and the risk falls as r_k -> 0.",
     "Linear weights may have a second solution with both overlaps negative and a larger objective (spiked, nu = 4, "
     "alpha = 8), which the uninformed start may lead to; the informed start leads to the minimiser.",

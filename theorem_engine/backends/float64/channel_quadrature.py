@@ -23,7 +23,7 @@ from theorem_engine.trace import is_heard, note
 
 Array = NDArray[np.float64]
 #: Nodes of a panel, and of the coarser rule whose distance is the error reported.
-FINE, COARSE = 16, 11
+FINE, COARSE = 12, 9
 #: Longest panel, over which the Gaussian weight of a difference is resolved, and the largest difference: the mass
 #: beyond is 3e-21.
 LONGEST, FARTHEST = 2.5, 13.5

@@ -264,6 +264,7 @@ def _in_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any],
     from mpmath import mp
 
     from theorem_engine.backends.multiprecision import BACKEND
+    from theorem_engine.backends.multiprecision.group import Singular
     from theorem_engine.ranges import within_ranges
 
     statement, _ = plan_of(entry, point.options)
@@ -271,10 +272,15 @@ def _in_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any],
     targets = statement.targets()
     precision = digits + GUARD
     previous: list[Any] | None = None
+    problem = ""
     while precision <= 8 * (digits + 60):
         # many operators begin with their solution in double precision
         with mp.workdps(precision), np.errstate(all="ignore"):
-            results = run(*[BACKEND.number(v) for v in point.values])
+            try:
+                results = run(*[BACKEND.number(v) for v in point.values])
+            except Singular as found:
+                previous, problem, precision = None, str(found), 2 * precision
+                continue
             if previous is not None:
                 gaps = [_gap(a, b, digits) for a, b in zip(previous, results, strict=True)]
                 if all(gap is not None for gap in gaps):
@@ -286,7 +292,8 @@ def _in_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any],
                     shaped = {name: shape_errors(shape, rounded, errors) for name, shape in statement.outputs.items()}
                     return outputs, shaped, f"mpmath, {precision} digits carried"
         previous, precision = results, precision + max(10, precision // 3)
-    raise NotConverged(f"{entry.id}: evaluations up to {precision} digits do not agree on {digits} of them")
+    problem = problem or f"evaluations up to {precision} digits do not agree on {digits} of them"
+    raise NotConverged(f"{entry.id}: {problem}")
 
 
 def _rounded(value: Any) -> Any:

@@ -163,3 +163,21 @@ def test_many_digits_at_next_to_no_penalty(c):
         assert small == pytest.approx(0.5, abs=1e-12)
     else:
         assert float(small / smaller) == pytest.approx(10 if c == 1 else 1000**0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(("gamma", "value"), [("1e-20", 8 / 9), ("1e20", 1)])
+def test_many_digits_where_the_unknowns_differ_by_forty_powers_of_ten(gamma, value):
+    """1 - c as gamma -> 0, one as gamma -> oo; mpmath took the equations of g, e and eta for singular."""
+    point = {"p": 100, "n": 900, "gamma": gamma, "nonlinearity": "exp-clip", "level": "10.9", "digits": 20}
+    with pytest.warns(te.errors.ValidityWarning, match="diagonal"):
+        assert te.predict("liao2026.null-error", **point).value == pytest.approx(value, abs=1e-15)
+
+
+def test_the_ridge_error_at_strengths_and_penalties_beyond_all_measure():
+    """Its limits: sqrt(gamma)/(2 m) at c = 1, (1 - c)/m below, E_0/snr at strong signals, one at strong penalties."""
+    ridge = "liao2026.ridge-error"
+    assert te.predict(ridge, c=1, gamma=1e-300, snr=1).value == pytest.approx(2.5e-151)
+    assert te.predict(ridge, c="0.25", gamma=1e-300, snr=1).value == pytest.approx(0.375)
+    # A (1 + A)/Delta A/(A^2 m) at gamma = c = 1 with A = (sqrt(5) - 1)/2
+    assert te.predict(ridge, c=1, gamma=1, snr=1e300).value == pytest.approx(1e-300 / math.sqrt(5))
+    assert te.predict(ridge, c=2, gamma=1e300, snr=1).value == 1

@@ -12,12 +12,17 @@ from theorem_engine.errors import NotAvailable, NotConverged
 from theorem_engine.plan import Solve
 
 
+class Singular(NotConverged):
+    """Equations that cannot be told from dependent ones with the digits carried; with more of them they may be."""
+
+
 def lower_group(solve: Solve, backend: Backend) -> Numeric:
     """Newton steps from the double-precision solution until the residual stands still."""
     if solve.method != "newton":
         raise NotAvailable(f"the group {', '.join(s.name for s in solve.unknowns)} is solved in double precision only")
     run = backend.compile(solve.residual)
     size, branches = len(solve.unknowns), len(solve.starts)
+    names = ", ".join(s.name for s in solve.unknowns)
     rough = None if solve.is_linear else get_backend("float64").group(solve)
 
     def evaluate(*values: Any) -> list[Any]:
@@ -32,7 +37,7 @@ def lower_group(solve: Solve, backend: Backend) -> Numeric:
             for i in range(size):
                 for k in range(size):
                     matrix[i, k] = (1 if i == k else 0) - flat[size + i * size + k]
-            move = mp.lu_solve(matrix, mp.matrix([f - v for f, v in zip(flat[:size], x, strict=True)]))
+            move = _solved(matrix, [f - v for f, v in zip(flat[:size], x, strict=True)], names)
             x = [v + move[i] for i, v in enumerate(x)]
             change = max(abs(move[i]) / max(abs(x[i]), mp.eps) for i in range(size))
             # quadratic convergence ends at rounding: stop when a step no longer improves on the last
@@ -44,3 +49,29 @@ def lower_group(solve: Solve, backend: Backend) -> Numeric:
         raise NotConverged(f"Newton at {mp.dps} digits moved by {mp.nstr(last, 2)} in its last step")
 
     return evaluate
+
+
+def _solved(matrix: Any, right: list[Any], names: str) -> list[Any]:
+    """The solution of a linear system whose unknowns and equations may have very different units.
+
+    mpmath takes a matrix for singular by the size of its entries: they are brought to one, in powers of two.
+    """
+    size = len(right)
+
+    def unit(entries: list[Any]) -> Any:
+        largest = max(abs(v) for v in entries)
+        return mp.ldexp(1, -int(mp.mag(largest))) if largest and mp.isfinite(largest) else mp.one
+
+    rows, columns = [mp.one] * size, [mp.one] * size
+    for _ in range(3):
+        rows = [unit([matrix[i, k] * columns[k] for k in range(size)]) for i in range(size)]
+        columns = [unit([matrix[i, k] * rows[i] for i in range(size)]) for k in range(size)]
+    scaled = mp.matrix(size, size)
+    for i in range(size):
+        for k in range(size):
+            scaled[i, k] = rows[i] * matrix[i, k] * columns[k]
+    try:
+        found = mp.lu_solve(scaled, mp.matrix([rows[i] * right[i] for i in range(size)]))
+    except ZeroDivisionError:
+        raise Singular(f"the equations of {names} are singular at {mp.dps} digits") from None
+    return [columns[k] * found[k] for k in range(size)]

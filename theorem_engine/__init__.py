@@ -57,7 +57,7 @@ _AUTHOR = {
     "theorem_engine.activation": ("Activation", "ElementWise", "Normalised"),
     "theorem_engine.statement": ("Label", "Partial", "Total", "Unknown"),
     "theorem_engine.operators": (
-        "BatchSum", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean", "MarchenkoPastur",
+        "BatchSum", "Blurred", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean", "MarchenkoPastur",
         "LocalMinimum", "Minimum", "RandomRecurrence", "TokenSum",
         "Recurrence", "Root", "SpectralMean", "TokenMean", "Tokens",
         "Trajectory",

@@ -1,8 +1,9 @@
 """Risk away from the invariant manifold: seven order parameters."""
 
-from sympy import Eq, Symbol, sqrt
+from sympy import Eq, Rational, Symbol, sqrt
 
 from theorem_engine import (
+    Blurred,
     GaussianMean,
     LengthMean,
     Normalised,
@@ -48,6 +49,9 @@ from theorem_engine.registry.duranthon2026.weights import (
 )
 
 SCORE = Symbol("chi_0", real=True)
+#: A rest of k that is a difference of equal numbers to rounding, and one so small that its square is.
+ROUNDED = q_kk * (1 - Rational(1, 10**15)) <= m_kk**2
+NEAR = q_kk * (1 - Rational(1, 10**14)) - m_kk**2 <= Rational(1, 10**10)
 
 
 @result(
@@ -66,6 +70,8 @@ SCORE = Symbol("chi_0", real=True)
     cases={
         "is_argmax": IS_ARGMAX,
         "has_no_rest": Eq(q_kk, m_kk**2),
+        "is_near": NEAR,
+        "is_rounded": ROUNDED,
         "has_no_key": Eq(q_kk, 0),
         "is_off": (m_kv**2 + m_vk**2 + q_kv**2) > 0,
     },
@@ -84,7 +90,7 @@ SCORE = Symbol("chi_0", real=True)
 )
 def population_risk(
     task, nu, L, activation, m_kk, m_kv, m_vk, m_vv, q_kk, q_vv, q_kv, shift, delta, *, is_argmax, has_no_rest,
-    has_no_key, is_off,
+    is_near, is_rounded, has_no_key, is_off,
 ):  # fmt: skip
     """Mean squared error of sum_l sigma_l z_l, exact at any dimension: 1 - 2 E[z*_eps f] + E f^2.
 
@@ -101,10 +107,13 @@ def population_risk(
     if chosen is None:
         raise NotAvailable(f"duranthon2026.population-risk: {activation} weights are not known at nu=inf")
     is_normalised = isinstance(chosen, Normalised)
+    if chosen.breaks or (is_normalised and is_argmax):
+        # these have no first-order terms, and a rest that is none in double precision
+        has_no_rest = has_no_rest or is_rounded
     if has_no_key:
         excess = _without_key(task, chosen, is_argmax) if is_normalised else _flat_weights(task, chosen, is_argmax)
     elif is_normalised:
-        label = _label_normalised(task, chosen, is_argmax, has_no_rest)
+        label = _label_normalised(task, chosen, is_argmax, has_no_rest, is_near)
         excess = _square_normalised(task, chosen) - 2 * label
     else:
         label = _label_element_wise(task, chosen, is_argmax, has_no_rest)
@@ -146,7 +155,7 @@ def _square_normalised(task, chosen):
     return (q_vv - b**2) * (i4 + i7) + a**2 * i4 + 2 * a * b * (i5 + i9) + b**2 * (i6 + i8 + 2 * i10 + i11)
 
 
-def _label_normalised(task, chosen, is_argmax, has_no_rest):
+def _label_normalised(task, chosen, is_argmax, has_no_rest, is_near):
     """E[z*_eps f]."""
     if task == "spiked":
         s = sqrt(q_kk)
@@ -158,8 +167,8 @@ def _label_normalised(task, chosen, is_argmax, has_no_rest):
     if is_argmax:
         pair = pair_tokens(chosen, True, m_kk, 0 if has_no_rest else sqrt(q_kk - m_kk**2))
         return m_vv * pair.mean(each=(p * sigma,))
-    if has_no_rest:
-        return _label_aligned(chosen)
+    if has_no_rest or (is_near and not chosen.breaks):
+        return _label_aligned(chosen, has_no_rest)
     s = sqrt(q_kk - m_kk**2)
     a, b = m_kv / s, (q_kv - m_kk * m_vk) / s
     pair = pair_tokens(chosen, False, m_kk, s)
@@ -168,8 +177,11 @@ def _label_normalised(task, chosen, is_argmax, has_no_rest):
     return (m_vv - a * b) * t0 + a * (m_vk * (t1 + t3) + b * (t2 + t4))
 
 
-def _label_aligned(chosen):
-    """k along k*: the value, and what Stein's lemma and the heat equation give to first order beside it."""
+def _label_aligned(chosen, has_no_rest):
+    """k along k*, or nearly so: the value, and what Stein's lemma and the heat equation give to first order beside it.
+
+    Where there is a rest, m_kv and q_kv - m_kk m_vk are of the order of its root, and their product counts too.
+    """
     pair = pair_tokens(chosen, False, m_kk, 0)
     if chosen.breaks:
         return m_vv * pair.mean(each=(p * sigma,))
@@ -181,6 +193,11 @@ def _label_aligned(chosen):
     )
     slope = pair.mean(each=(p * x * own * rate,)) - pair.mean(each=(p * sigma * rate, sigma * x))
     first_order = m_vv * (q_kk - m_kk**2) * heat / 2 + m_kv * m_vk * slope
+    if not has_no_rest:
+        mixed = pair.mean(each=(p * (own * (1 - 2 * sigma) * rate**2 + own * bend),)) - pair.mean(
+            each=(p * sigma * rate, sigma * (1 - 2 * sigma) * rate)
+        )
+        first_order += m_kv * (q_kv - m_kk * m_vk) * mixed
     return m_vv * pair.mean(each=(p * sigma,)) + first_order
 
 
@@ -226,25 +243,24 @@ def _label_element_wise(task, chosen, is_argmax, has_no_rest):
     def tilted(function):
         return tokens.mean(each=(p * function,))
 
-    if has_no_rest and chosen.breaks:
-        return m_vv * tilted(chosen.at(m_kk * x))
-    if has_no_rest:
-        slope, bend = (chosen.at(SCORE).diff(SCORE, k).xreplace({SCORE: m_kk * x}) for k in (1, 2))
-        heat = m_vv * (q_kk - m_kk**2) / 2 * tilted(bend)
-        return m_vv * tilted(chosen.at(m_kk * x)) + heat + m_kv * m_vk * tilted(x * slope)
-    s = sqrt(q_kk - m_kk**2)
-    a, b = m_kv / s, (q_kv - m_kk * m_vk) / s
-    smooth = smoothed(chosen, SCORE, s)
-    if smooth is None:
+    rest = q_kk - m_kk**2
+    if chosen.breaks:
+        if has_no_rest:
+            return m_vv * tilted(chosen.at(m_kk * x))
+        s = sqrt(rest)
+        a, b = m_kv / s, (q_kv - m_kk * m_vk) / s
         t0, t1, t2 = (
             tilted(_over_score(lambda score, f=f: chosen.at(score) * f, chosen, m_kk * x, s, z))
             for f in (1, z * x, z**2)
         )
+        return (m_vv - a * b) * t0 + a * (m_vk * t1 + b * t2)
+    # Stein: E zeta f(y + s zeta) and E (zeta^2 - 1) f are s times and s^2 times derivatives of the smoothed weight
+    smooth = smoothed(chosen, SCORE, sqrt(rest))
+    if smooth is None:
+        level, slope, bend = (Blurred(chosen.at(SCORE).diff(SCORE, k), SCORE, m_kk * x, rest) for k in range(3))
     else:
-        # Stein: E zeta f(y + s zeta) and E zeta^2 f are s times and 1 + s^2 times derivatives of the smoothed weight
         level, slope, bend = (smooth.diff(SCORE, k).xreplace({SCORE: m_kk * x}) for k in range(3))
-        t0, t1, t2 = tilted(level), tilted(x * s * slope), tilted(level + s**2 * bend)
-    return (m_vv - a * b) * t0 + a * (m_vk * t1 + b * t2)
+    return m_vv * tilted(level) + m_kv * m_vk * tilted(x * slope) + m_kv * (q_kv - m_kk * m_vk) * tilted(bend)
 
 
 def _without_key(task, chosen, is_argmax):

@@ -2,7 +2,7 @@
 
 from theorem_engine.operators.base import Component, Operator, is_operator
 from theorem_engine.operators.dynamics import Flow, Recurrence, Trajectory
-from theorem_engine.operators.gaussian_mean import GaussianMean
+from theorem_engine.operators.gaussian_mean import Blurred, GaussianMean
 from theorem_engine.operators.optimum import LocalMinimum, Minimum, Root
 from theorem_engine.operators.spectral_law import MarchenkoPastur
 from theorem_engine.operators.spectral_mean import SpectralMean
@@ -12,6 +12,7 @@ from theorem_engine.operators.token_mean import Hardmax, LengthMean, TokenMean, 
 
 __all__ = [
     "BatchSum",
+    "Blurred",
     "Component",
     "Eigenvalues",
     "Flow",

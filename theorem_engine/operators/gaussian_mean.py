@@ -7,7 +7,8 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.operators.base import Operator
+from theorem_engine.functions import positive_part
+from theorem_engine.operators.base import Operator, hygienic
 
 #: Harmonics of a function of a wave that are followed from the start; others are left to the halving of steps.
 OVERTONES = 8
@@ -77,6 +78,82 @@ class GaussianMean(Operator):
     def _latex(self, printer: Any) -> str:
         names = ", ".join(printer._print(v) for v in self.variables)
         return rf"\mathbb{{E}}_{{{names}}}\left[{printer._print(self.body)}\right]"
+
+
+class Blurred(Operator):
+    """``Blurred(f, y, centre, variance)``: the mean of f(y) over a normal y, which the heat equation differentiates.
+
+    Its derivative in the variance is half the mean of f'', also where the variance vanishes; the mean of f over
+    centre + sqrt(variance) x would divide zero by zero there.
+
+    >>> y, w = sympy.symbols("y w")
+    >>> Blurred(y**4, y, 0, w).diff(w) == Blurred(6 * y**2, y, 0, w)
+    True
+    """
+
+    lowering = "gaussian_mean"
+    _normal = sympy.Symbol("bound:zeta", real=True)
+
+    def __new__(cls, function: Any, letter: Any, centre: Any, variance: Any) -> Any:
+        """Bind the letter; a constant is its own mean."""
+        function = sympy.sympify(function, strict=True)
+        if letter not in function.free_symbols:
+            return function
+        (twin,), (inner,) = hygienic((letter,), function)
+        return sympy.Expr.__new__(cls, inner, twin, *(sympy.sympify(v, strict=True) for v in (centre, variance)))
+
+    @property
+    def func(self) -> Any:
+        """Rebuild from ``args``."""
+        return lambda function, letter, *law: sympy.Expr.__new__(Blurred, function, letter, *law)
+
+    @property
+    def free_symbols(self) -> set[Any]:
+        """The letter is bound in the function only."""
+        function, letter, centre, variance = self.args
+        return set((function.free_symbols - {letter}) | centre.free_symbols | variance.free_symbols)
+
+    @property
+    def bound(self) -> frozenset[Any]:
+        """The letter, and the standard normal one that takes its place."""
+        return frozenset({self.args[1], self._normal})
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The standard normal variable."""
+        return (self._normal,)
+
+    @property
+    def body(self) -> Any:
+        """The function averaged, of the standard normal variable; a variance below zero is one that is rounded."""
+        function, letter, centre, variance = self.args
+        return function.xreplace({letter: centre + sympy.sqrt(positive_part(variance)) * self._normal})
+
+    @property
+    def breaks(self) -> tuple[Any, ...]:
+        """None: the function is smooth."""
+        return ()
+
+    def bundle_key(self) -> Hashable:
+        """Means over the same law share their nodes."""
+        return (Blurred, *self.args[2:])
+
+    def partial(self, symbol: Any) -> Any:
+        """Through the function, the centre and the variance."""
+        function, letter, centre, variance = self.args
+        slope = function.diff(letter)
+
+        def mean(inner: Any) -> Any:
+            return self.func(inner, letter, centre, variance) if letter in inner.free_symbols else inner
+
+        return (
+            mean(function.diff(symbol)) + mean(slope) * centre.diff(symbol)
+            + mean(slope.diff(letter)) * variance.diff(symbol) / 2
+        )  # fmt: skip
+
+    def _latex(self, printer: Any) -> str:
+        function, letter, centre, variance = (printer._print(part) for part in self.args)
+        return rf"\mathbb{{E}}_{{{letter}\sim\mathcal{{N}}({centre},{variance})}}\left[{function}\right]"
 
 
 def bandwidth(body: Any, variable: Any) -> Any:

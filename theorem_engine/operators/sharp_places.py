@@ -15,7 +15,7 @@ import sympy
 from numpy.typing import NDArray
 
 from theorem_engine.operators.base import Operator, is_operator
-from theorem_engine.operators.gaussian_mean import GaussianMean
+from theorem_engine.operators.gaussian_mean import Blurred, GaussianMean
 from theorem_engine.operators.token_mean import LengthMean, TokenMean
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def arguments_inside(body: Any, variable: Any) -> list[Argument]:
                 visit(kernel.xreplace(swap))
             for _, factor in node.factors:
                 visit(factor.xreplace(swap))
-        elif isinstance(node, (GaussianMean, LengthMean)):
+        elif isinstance(node, (GaussianMean, Blurred, LengthMean)):
             # the mean blurs what happens at the middle of the law, or leaves it where it is
-            middle = sympy.S.Zero if isinstance(node, GaussianMean) else sympy.Integer(2)
+            middle = sympy.Integer(2) if isinstance(node, LengthMean) else sympy.S.Zero
             visit(node.body.xreplace(dict.fromkeys(node.bound, middle)))
         elif is_operator(node) and not isinstance(node, Operator):
             visit(node.args[0].xreplace({limit[0]: (limit[1] + limit[2]) / 2 for limit in node.limits}))
@@ -120,6 +120,9 @@ class SharpPlaces:
         self.affine, self.bent = [], []
         for argument in listed:
             rate = argument.expression.diff(variable)
+            if variable in rate.free_symbols and not _is_open(argument.expression, variable):
+                # whatever is sharp here is so inside the functions it is made of
+                continue
             if variable in rate.free_symbols:
                 wanted = [argument.expression, rate, _without_jumps(rate.diff(variable))]
                 self.bent.append((argument, backend.function([variable, *parameters], wanted)))
@@ -137,6 +140,15 @@ class SharpPlaces:
             for argument, function in self.bent:
                 places += _along(argument, function, values)
         return [p for p in places if np.any(np.isfinite(p.at))]
+
+
+def _is_open(expression: Any, variable: Any) -> bool:
+    """Whether the variable stands outside all functions somewhere."""
+    if expression == variable:
+        return True
+    if isinstance(expression, sympy.Function) or is_operator(expression):
+        return False
+    return any(_is_open(part, variable) for part in expression.args)
 
 
 def _without_jumps(expression: Any) -> Any:
@@ -181,7 +193,10 @@ def _along(argument: Argument, function: Any, values: tuple[Any, ...]) -> list[P
                 low, high = (middle, high) if np.sign(at(middle)[k]) == sign else (low, middle)
             size = abs(at(low)[k + 1])
             places.append(_place(argument, np.float64(low), (1 / size if k == 0 else size**-0.5) if size else np.inf))
-        for i in np.flatnonzero(column == 0):
+        # a stretch of zeros is an underflow
+        zeros = column == 0
+        zeros[1:-1] &= ~(zeros[:-2] | zeros[2:])
+        for i in np.flatnonzero(zeros):
             size = abs(table[i, k + 1])
             places.append(_place(argument, LOOKS[i], (1 / size if k == 0 else size**-0.5) if size else np.inf))
     return places

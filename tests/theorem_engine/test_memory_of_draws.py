@@ -20,7 +20,7 @@ def test_more_tokens_than_fit_are_refused_with_the_limit(length, batch):
 
 def test_the_method_refuses_by_itself_too(monkeypatch):
     monkeypatch.setattr(random_recurrence, "MOST", 7)
-    with pytest.raises(NotAvailable, match="stochastic-pgd: a batch of 8 tokens .* at most 7"):
+    with pytest.raises(NotAvailable, match=r"stochastic-pgd: a batch of 8 tokens .* at most 7"):
         te.predict(ENTRY, **POINT, L=4, seed=1)
 
 

@@ -57,8 +57,8 @@ def only(index: int) -> Iterator[None]:
 def statistical_error(each: Any, together: Any) -> Any:
     """Error at the level ``LEVEL`` of what all sets together give, from the results of each set alone (rows).
 
-    >>> float(statistical_error([[1.0], [2.0], [3.0], [4.0]], [2.5])[0])  # 3.18 standard errors
-    2.0541...
+    >>> round(float(statistical_error([[1.0], [2.0], [3.0], [4.0]], [2.5])[0]), 3)  # 3.18 standard errors
+    2.054
     """
     import numpy as np
     from scipy.special import stdtrit

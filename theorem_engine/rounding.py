@@ -85,6 +85,11 @@ def _statistical_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | N
     }
 
 
+def _known(error: float) -> float:
+    """An error, infinite where it is no number."""
+    return math.inf if math.isnan(error) else error
+
+
 def _error_of(value: Any) -> Any:
     """The bound that a number carries, an array of them for an array; unknown is infinite."""
     import numpy as np

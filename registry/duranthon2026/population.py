@@ -107,7 +107,7 @@ def population_risk(
     if chosen is None:
         raise NotAvailable(f"duranthon2026.population-risk: {activation} weights are not known at nu=inf")
     is_normalised = isinstance(chosen, Normalised)
-    if chosen.breaks or (is_normalised and is_argmax):
+    if chosen.breaks:
         # these have no first-order terms, and a rest that is none in double precision
         has_no_rest = has_no_rest or is_rounded
     if has_no_key:
@@ -164,11 +164,10 @@ def _label_normalised(task, chosen, is_argmax, has_no_rest, is_near):
         i0, i1, i2 = (tokens.mean(hidden=sigma * x**k) for k in range(3))
         i3 = tokens.mean(hidden=x, each=(sigma * x,))
         return (m_vv - b * b_star) * i0 + b_star * (a * i1 + b * i2 + b * i3)
-    if is_argmax:
-        pair = pair_tokens(chosen, True, m_kk, 0 if has_no_rest else sqrt(q_kk - m_kk**2))
-        return m_vv * pair.mean(each=(p * sigma,))
     if has_no_rest or (is_near and not chosen.breaks):
-        return _label_aligned(chosen, has_no_rest)
+        return _label_aligned(chosen, is_argmax, has_no_rest)
+    if is_argmax:
+        return m_vv * pair_tokens(chosen, True, m_kk, sqrt(q_kk - m_kk**2)).mean(each=(p * sigma,))
     s = sqrt(q_kk - m_kk**2)
     a, b = m_kv / s, (q_kv - m_kk * m_vk) / s
     pair = pair_tokens(chosen, False, m_kk, s)
@@ -177,12 +176,12 @@ def _label_normalised(task, chosen, is_argmax, has_no_rest, is_near):
     return (m_vv - a * b) * t0 + a * (m_vk * (t1 + t3) + b * (t2 + t4))
 
 
-def _label_aligned(chosen, has_no_rest):
+def _label_aligned(chosen, is_argmax, has_no_rest):
     """k along k*, or nearly so: the value, and what Stein's lemma and the heat equation give to first order beside it.
 
     Where there is a rest, m_kv and q_kv - m_kk m_vk are of the order of its root, and their product counts too.
     """
-    pair = pair_tokens(chosen, False, m_kk, 0)
+    pair = pair_tokens(chosen, is_argmax, m_kk, 0)
     if chosen.breaks:
         return m_vv * pair.mean(each=(p * sigma,))
     score = m_kk * x

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorem_engine.errors import NotConverged
+from theorem_engine.errors import NotAvailable, NotConverged
 from theorem_engine.methods.laplace import FAR, REACH
 from theorem_engine.methods.laplace_nodes import graded_rule, normal_weights
 from theorem_engine.methods.panels import is_graded, is_resolved
@@ -29,6 +29,8 @@ FEW = 32
 SMOOTH = 4.0
 #: Halvings of a stretch after which what is left has no weight.
 DEEPEST = 40
+#: Nodes (score, x) of one tile at most.
+MOST_SCORES = 20_000_000
 #: Parts of one stretch at most.
 MOST_PARTS = 20_000
 #: Below this log v a token adds nothing to the brackets of others, even where few of these count.
@@ -181,6 +183,12 @@ def smeared_tiles(
     for here in _stretches(slope, x, log_h(x, np.zeros(1))):
         ends = sorted((float(ratio * x[here][0]), float(ratio * x[here][-1]))) if ratio is not None else (0.0, np.inf)
         if ratio is not None and kinks:
+            count = 4 * (ends[1] - ends[0] + 2 * REACH) / step * x[here].size
+            if count > MOST_SCORES:
+                raise NotAvailable(
+                    f"a kernel with a kink would need {count:.1e} nodes here (at most {MOST_SCORES}): its score hardly "
+                    "depends on the second letter"
+                )
             rule = graded_rule(ends[0] - REACH, ends[1] + REACH, kinks, 4 * step)
             tiles.append(_on_scores(rule, x[here], weights[here], log_h, factors, ratio))
         elif ratio is not None and ends[1] - ends[0] + 2 * REACH < 0.25 * x[here].size * zeta.size * step:

@@ -26,6 +26,7 @@ from theorem_engine.registry.duranthon2026.weights import meaning, moments
 
 q_kk = var("q_kk", "q_{kk}", "squared norm k.k/D; m_kk^2 if left out", NONNEGATIVE, default=ABSENT, typical=(0, 6))
 q_vv = var("q_vv", "q_{vv}", "squared norm v.v/D; m_vv^2 if left out", NONNEGATIVE, default=ABSENT, typical=(0, 6))
+rest = var("rest", r"\bar R_{kk}", "what k* does not see of k.k/D, q_kk - m_kk^2", NONNEGATIVE)
 #: A rest of k that is a difference of equal numbers to rounding.
 ROUNDED = q_kk * (1 - Rational(1, 10**15)) <= m_kk**2
 
@@ -62,7 +63,7 @@ def manifold_risk(
     """
     # double integrals divide by the root of the rest; they are of double precision, where this one is none
     is_aligned = q_kk is None or has_no_rest or (is_rounded and isinstance(meaning(activation, task), Normalised))
-    rest = 0 if is_aligned else positive_part(q_kk - m_kk**2)
-    found = moments(task, activation, is_argmax, m_kk, rest, shift, miss)
+    found = moments(task, activation, is_argmax, m_kk, 0 if is_aligned else rest, shift, miss)
+    known = {} if is_aligned else {rest: positive_part(q_kk - m_kk**2)}
     square = m_vv**2 if q_vv is None else q_vv
-    return {**found.definitions, "risk": delta**2 + 1 - 2 * m_vv * S + square * Q, "S": S, "Q": Q}
+    return {**known, **found.definitions, "risk": delta**2 + 1 - 2 * m_vv * S + square * Q, "S": S, "Q": Q}

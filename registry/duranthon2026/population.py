@@ -3,6 +3,7 @@
 from sympy import Eq, Rational, Symbol, sqrt
 
 from theorem_engine import (
+    NONNEGATIVE,
     Blurred,
     GaussianMean,
     LengthMean,
@@ -35,6 +36,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     shift,
     sigma,
     task,
+    var,
     x,
     z,
 )
@@ -49,6 +51,8 @@ from theorem_engine.registry.duranthon2026.weights import (
 )
 
 SCORE = Symbol("chi_0", real=True)
+#: A letter of its own: a small difference of large numbers is rounded once.
+rest = var("rest", r"\bar R_{kk}", "what k* does not see of k.k/D, q_kk - m_kk^2", NONNEGATIVE)
 #: A rest of k that is a difference of equal numbers to rounding, and one so small that its square is.
 ROUNDED = q_kk * (1 - Rational(1, 10**15)) <= m_kk**2
 NEAR = q_kk * (1 - Rational(1, 10**14)) - m_kk**2 <= Rational(1, 10**10)
@@ -119,7 +123,8 @@ def population_risk(
         label = _label_element_wise(task, chosen, is_argmax, has_no_rest)
         excess = _square_element_wise(task, chosen) - 2 * label
     # where weights jump, or bend on the way to a multiple of k*, terms from that place would be missing
-    return {"risk": delta**2 + 1 + excess, **({} if chosen.breaks else gradient)}
+    known = {rest: q_kk - m_kk**2} if rest in excess.free_symbols else {}
+    return {**known, "risk": delta**2 + 1 + excess, **({} if chosen.breaks else gradient)}
 
 
 def _centred(task, is_argmax):
@@ -167,13 +172,14 @@ def _label_normalised(task, chosen, is_argmax, has_no_rest, is_near):
     if has_no_rest or (is_near and not chosen.breaks):
         return _label_aligned(chosen, is_argmax, has_no_rest)
     if is_argmax:
-        return m_vv * pair_tokens(chosen, True, m_kk, sqrt(q_kk - m_kk**2)).mean(each=(p * sigma,))
-    s = sqrt(q_kk - m_kk**2)
+        return m_vv * pair_tokens(chosen, True, m_kk, sqrt(rest)).mean(each=(p * sigma,))
+    s = sqrt(rest)
     a, b = m_kv / s, (q_kv - m_kk * m_vk) / s
     pair = pair_tokens(chosen, False, m_kk, s)
-    t0, t1, t2 = (pair.mean(each=(p * sigma * f,)) for f in (1, z * x, z**2))
+    # t2 is of the order of the rest: a difference of two means would keep the rounding of both
+    t0, t1, t2 = (pair.mean(each=(p * sigma * f,)) for f in (1, z * x, z**2 - 1))
     t3, t4 = (pair.mean(each=(p * z, sigma * f)) for f in (x, z))
-    return (m_vv - a * b) * t0 + a * (m_vk * (t1 + t3) + b * (t2 + t4))
+    return m_vv * t0 + a * (m_vk * (t1 + t3) + b * (t2 + t4))
 
 
 def _label_aligned(chosen, is_argmax, has_no_rest):
@@ -191,7 +197,7 @@ def _label_aligned(chosen, is_argmax, has_no_rest):
         each=(p * sigma, sigma * (1 - 2 * sigma) * rate**2 + sigma * bend)
     )
     slope = pair.mean(each=(p * x * own * rate,)) - pair.mean(each=(p * sigma * rate, sigma * x))
-    first_order = m_vv * (q_kk - m_kk**2) * heat / 2 + m_kv * m_vk * slope
+    first_order = m_vv * rest * heat / 2 + m_kv * m_vk * slope
     if not has_no_rest:
         mixed = pair.mean(each=(p * (own * (1 - 2 * sigma) * rate**2 + own * bend),)) - pair.mean(
             each=(p * sigma * rate, sigma * (1 - 2 * sigma) * rate)
@@ -242,7 +248,6 @@ def _label_element_wise(task, chosen, is_argmax, has_no_rest):
     def tilted(function):
         return tokens.mean(each=(p * function,))
 
-    rest = q_kk - m_kk**2
     if chosen.breaks:
         if has_no_rest:
             return m_vv * tilted(chosen.at(m_kk * x))
@@ -250,9 +255,9 @@ def _label_element_wise(task, chosen, is_argmax, has_no_rest):
         a, b = m_kv / s, (q_kv - m_kk * m_vk) / s
         t0, t1, t2 = (
             tilted(_over_score(lambda score, f=f: chosen.at(score) * f, chosen, m_kk * x, s, z))
-            for f in (1, z * x, z**2)
+            for f in (1, z * x, z**2 - 1)
         )
-        return (m_vv - a * b) * t0 + a * (m_vk * t1 + b * t2)
+        return m_vv * t0 + a * (m_vk * t1 + b * t2)
     # Stein: E zeta f(y + s zeta) and E (zeta^2 - 1) f are s times and s^2 times derivatives of the smoothed weight
     smooth = smoothed(chosen, SCORE, sqrt(rest))
     if smooth is None:

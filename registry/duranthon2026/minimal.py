@@ -43,6 +43,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     x,
 )
 from theorem_engine.registry.duranthon2026.weights import (
+    Moments,
     Shifted,
     hidden_score,
     meaning,
@@ -105,9 +106,10 @@ def minimal_risk(
     if activation == "centred-linear":
         return _centred(task, delta, is_argmax, has_one_token)
     chosen = meaning(activation, task, is_argmax, shift)
+    is_blind = has_no_signal or (has_one_token and task == "max")
     if activation == "relu":
         # a homogeneous kernel: the weights do not depend on the scale of k
-        found = moments(task, activation, is_argmax, Integer(1))
+        found = _blind(activation, Integer(1)) if is_blind else moments(task, activation, is_argmax, Integer(1))
         return {**found.definitions, **_found(delta**2 + found.risk, 1, S / Q)}
     if (has_no_signal or has_one_token) and _has_equal_weights(chosen, has_one_token):
         return _without_signal(chosen, delta, 0 if shift is None else shift)
@@ -115,11 +117,20 @@ def minimal_risk(
         return _hard_softplus(delta)
     if isinstance(chosen, Shifted) and shift is None:
         return _searched_with_shift(task, delta, slope, is_argmax, miss)
-    # without a signal the tasks are one
-    here = moments("spiked" if has_no_signal else task, activation, is_argmax, m, 0, shift, miss)
-    scale = Integer(1) if has_no_signal or is_argmax else slope
-    limit = _hard_limit(activation) if is_argmax else None
-    return _searched(here, task, activation, chosen, scale, delta, 0 if shift is None else shift, limit)
+    level = Integer(0) if shift is None else shift
+    if is_blind:
+        return _searched(_blind(activation, m), "spiked", activation, chosen, Integer(1), delta, level)
+    found = moments(task, activation, is_argmax, m, 0, shift, miss)
+    scale, limit = (Integer(1), _hard_limit(activation)) if is_argmax else (slope, None)
+    return _searched(found, task, activation, chosen, scale, delta, level, limit)
+
+
+def _blind(activation, m):
+    """Moments where the hidden token is like all others: without a signal, or alone, the tasks are one."""
+    found = moments("spiked", activation, False, m)
+    return Moments(
+        {letter: means.xreplace({nu: Integer(0)}) for letter, means in found.definitions.items()}, found.risk
+    )
 
 
 def _found(risk, m_kk, m_vv, shift=0, attained=true):
@@ -235,7 +246,8 @@ def _searched(found, task, activation, chosen, scale, delta, shift, limit=None):
     is_dear = task == "max" and isinstance(chosen, Normalised)
     unit = scale if is_dear and activation == "softplus" else scale / (1 + scale)
     best = Minimum(
-        found.inline(found.risk),
+        # SymPy would open a condition that contains a kernel with branches
+        found.inline(1 - S**2 / Q if chosen.breaks else found.risk),
         over={
             m: (0 if _prefers_positive(activation, chosen, task) else -oo, _farthest(activation, is_dear, scale, limit))
         },
@@ -251,6 +263,7 @@ def _searched(found, task, activation, chosen, scale, delta, shift, limit=None):
     weight = Piecewise((S / Q, Or(attained, Abs(m) > unit)), (oo, S > 0), (-oo, True))
     definitions = {m: best.at(m), reached: best.is_attained, **found.definitions}
     if limit is None:
+        best = found.risk if chosen.breaks else best
         return {**definitions, **_found(delta**2 + best, place, weight, shift, attained)}
     is_lower = Gt(hard, lowest)
     place, weight = Piecewise((place, is_lower), (oo, True)), Piecewise((weight, is_lower), (1, True))

@@ -58,6 +58,14 @@ def hidden_score(is_argmax=False):
     return nu * bayes_risk("max")
 
 
+def hidden_density(is_argmax=False):
+    """Density of the hidden score x of the max task, over the normal one: L pi_L(x)."""
+    if is_argmax:
+        return LengthMean(L * normal_cdf(x) ** (L - 1), L)
+    tokens = Tokens(L, (y,), {p_2: (nu * y, nu * x)})
+    return tokens.mean(hidden=p_2) + tokens.mean(hidden=p_2, each=(1,))
+
+
 @dataclass(frozen=True)
 class Shifted:
     """1 + erf(shift + chi), the shift being a letter."""
@@ -223,7 +231,14 @@ def _element_wise(task, chosen, is_argmax, m, rest):
 
     ordinary = chosen.at(width * x)
     if task == "max":
-        inner = chosen.at(m * x) if rest == 0 else GaussianMean(chosen.at(m * x + sqrt(rest) * z), z)
+        inner = chosen.at(m * x)
+        if rest != 0:
+            marks = tuple((b - m * x) / sqrt(rest) for b in chosen.breaks)
+            inner = GaussianMean(chosen.at(m * x + sqrt(rest) * z), z, breaks=marks)
+        elif chosen.breaks:
+            # a sum over tokens that compete does not see kinks of the factor; a mean over the hidden score does
+            marked = mean(hidden_density(is_argmax) * inner, 0)
+            return Moments({S: marked, Q: LengthMean(L, L) * mean(ordinary**2, 0)}, 1 - S**2 / Q)
         return _tilted(inner, mean(ordinary**2, 0), is_argmax)
     centre = m * sqrt(nu)
     hidden = chosen.at(centre + width * x)

@@ -19,6 +19,8 @@ PATIENCE = 0.75
 REST = 3
 #: Relative differences below this are rounding.
 TIE = 4e-15
+#: Relative differences below this, at every scale, are rounding too.
+ALIKE = 1e-12
 #: Valleys that are looked into.
 VALLEYS = 3
 #: A fall like a power of the place leaves this many times its last step, if a step is a third of a decade at least.
@@ -62,9 +64,11 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
     ties = [p for p, v in known if v <= best + TIE * abs(best)]
     if 0.0 in ties:
         return Lowest(0.0, True, within=max(abs(p) for p in ties))
-    if len(ties) == len(known):
-        # the scale of the letter does not matter
-        return Lowest(min(ties, key=lambda p: abs(abs(p) / unit - 1) - (p > 0)), True)
+    for sign in (1, -1):
+        side = [v for p, v in known if p * sign > 0]
+        if len(side) > 1 and best in side and max(side) <= best + ALIKE * abs(best):
+            # the scale of the letter does not matter
+            return Lowest(sign * unit, True)
     for end in reversed(_ends(known)):
         if known[end][0] in ties:
             inwards = known[end + 1 if end == 0 or known[end][0] > 0 > known[end - 1][0] else end - 1]

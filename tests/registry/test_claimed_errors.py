@@ -108,6 +108,45 @@ def test_the_bayes_risk_of_strong_spikes_covers_the_rounding_of_its_letters():
         assert distance <= found.error <= 1e-11 * found.value, nu
 
 
+def test_three_minimisers_at_once_are_as_near_as_claimed():
+    """Max task, two tokens, weights 1 + erf(c + k x): mpmath's zero of the slopes of 1 - S^2/Q, by the trapezoid rule.
+
+    S = 2 E p(x - y) f(x) with p = 1/(1 + exp(-nu x)), and Q = 2 E f(x)^2; the best m_vv is S/Q.
+    """
+    nu = 8
+    found = te.predict("duranthon2026.minimal-risk", task="max", nu=nu, L=2, activation="erf")
+    with mp.workdps(20):
+        step, half = mp.mpf(1) / 18, 18 * 8
+        nodes = [k * step for k in range(-half, half + 1)]
+        weights = [step * mp.npdf(x) for x in nodes]
+        p = [1 / (1 + mp.exp(-nu * k * step)) for k in range(-2 * half, 2 * half + 1)]
+        chosen = [mp.fsum(w * p[2 * half + i - j] for j, w in enumerate(weights)) for i, _ in enumerate(nodes)]
+
+        def moments(k, c):
+            f = [1 + mp.erf(c + k * x) for x in nodes]
+            slope = [2 / mp.sqrt(mp.pi) * mp.exp(-((c + k * x) ** 2)) for x in nodes]
+            rows = list(zip(weights, chosen, nodes, f, slope, strict=True))
+            hit = [mp.fsum(2 * w * q * u for w, q, _, u, _ in rows)]
+            hit += [mp.fsum(2 * w * q * v for w, q, _, _, v in rows)]
+            hit += [mp.fsum(2 * w * q * v * x for w, q, x, _, v in rows)]
+            size = [mp.fsum(2 * w * u * u for w, _, _, u, _ in rows)]
+            size += [mp.fsum(4 * w * u * v for w, _, _, u, v in rows)]
+            size += [mp.fsum(4 * w * u * v * x for w, _, x, u, v in rows)]
+            return hit, size
+
+        def slopes(k, c):
+            (S, S_c, S_k), (Q, Q_c, Q_k) = moments(k, c)
+            return [S / Q * Q_k - 2 * S_k, S / Q * Q_c - 2 * S_c]
+
+        start = [mp.mpf(found.outputs[name]) for name in ("m_kk", "shift")]
+        k, c = mp.findroot(slopes, start, tol=1e-32)
+        (S, *_), (Q, *_) = moments(k, c)
+        truths = {"m_kk": k, "shift": c, "m_vv": S / Q, "risk": 1 - S**2 / Q}
+        for name, truth in truths.items():
+            distance = float(abs(truth - mp.mpf(found.outputs[name])))
+            assert distance <= found.errors[name] <= 1e-10, name
+
+
 def _flat(value):
     if isinstance(value, dict):
         return [x for part in value.values() for x in _flat(part)]

@@ -14,7 +14,7 @@ import sympy
 
 from theorem_engine.apply import EntryFunction
 from theorem_engine.domains import Domain
-from theorem_engine.errors import DeclarationError, MissingDefinition, OutOfDomain
+from theorem_engine.errors import DeclarationError, MissingDefinition, OutOfDomain, TheoremEngineError
 from theorem_engine.letters import ABSENT, Letter
 from theorem_engine.operators.base import outermost_operators
 from theorem_engine.statement import Statement, make_statement, strip
@@ -252,22 +252,27 @@ class Entry:
             for x in self.options
         }
         options.update({x.name: ABSENT for x in self.letters if x.is_optional and x.name not in shown})
-        return {**options, **dict.fromkeys(self.cases, False)}
+        options.update(dict.fromkeys(self.cases, False))
+        from theorem_engine.conditions import Undecided
+
+        while True:
+            try:
+                self.statement(options)
+            except Undecided as need:
+                # conditions of entries applied: without a point, the ordinary case
+                options[need.name] = False
+            except TheoremEngineError:
+                # what cannot be written can still be asked for its options
+                return options
+            else:
+                return options
 
     def statement(self, options: Mapping[str, Any] | None = None) -> Statement:
         """The equations for one choice of options, written once per process."""
-        from theorem_engine.conditions import Undecided
-
         chosen = self.default_options() if options is None else dict(options)
         key = tuple(sorted(chosen.items(), key=lambda item: item[0]))
-        while key not in self._statements:
-            try:
-                self._statements[key] = self._write(chosen)
-            except Undecided as need:
-                if options is not None:
-                    raise
-                # shown without a point: the ordinary case
-                chosen[need.name] = False
+        if key not in self._statements:
+            self._statements[key] = self._write(chosen)
         return self._statements[key]
 
     def _write(self, options: Mapping[str, Any]) -> Statement:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,9 @@ def unfold(equations: Mapping[Any, Any], owner: str = "") -> Unfolded:
     """
     result = Unfolded({}, {}, {})
     instances: dict[Any, _Instance] = {}
+    # the body of an operator may hold quantities of instances outside it: their numbers are taken
+    taken = _taken(equations.values())
+    numbers = (number for number in itertools.count(1) if number not in taken)
     queue: list[tuple[Any, Any, str]] = [(symbol, equation, owner) for symbol, equation in equations.items()]
     while queue:
         symbol, equation, origin = queue.pop(0)
@@ -42,7 +45,7 @@ def unfold(equations: Mapping[Any, Any], owner: str = "") -> Unfolded:
         for node in sorted(set().union(*(_applications(e) for e in expressions)), key=sympy.default_sort_key):
             key = node.instance_key()
             if key not in instances:
-                instances[key] = _Instance(node, len(instances) + 1)
+                instances[key] = _Instance(node, next(numbers))
                 label = f"{node.entry_id}({', '.join(_short(a) for a in node.args)})"
                 result.applications[instances[key].scope] = label
             swaps[node], fresh = instances[key].request(node)
@@ -53,6 +56,13 @@ def unfold(equations: Mapping[Any, Any], owner: str = "") -> Unfolded:
         else:
             result.equations[symbol] = new[0]
     return result
+
+
+def _taken(equations: Iterable[Any]) -> set[int]:
+    """Numbers of instances whose quantities occur in equations."""
+    parts = [(e.equation, *e.starts()) if isinstance(e, Unknown) else (e,) for e in equations]
+    scopes = {getattr(s, "scope", "") for part in parts for e in part for s in e.free_symbols}
+    return {int(scope.rpartition("#")[2]) for scope in scopes if "#" in scope}
 
 
 def _short(argument: Any, most: int = 40) -> str:

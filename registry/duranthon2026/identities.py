@@ -88,7 +88,7 @@ def information_sum_rule(L, *, bayes):
     """
     scale = 4 + 2 * log(LengthMean(L, L))
     here = scale * t / (1 - t)
-    integrand = bayes(here, L, task="spiked") * scale / (1 - t) ** 2
+    integrand = bayes(here, L, task="spiked", is_argmax=False) * scale / (1 - t) ** 2
     ends = (0, Rational(1, 4), Rational(1, 2), Rational(3, 4), 1)
     total = sum(Integral(integrand, (t, a, b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
     return {"integral": total, "two_log_L": 2 * LengthMean(log(L), L)}

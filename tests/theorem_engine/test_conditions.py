@@ -1,11 +1,14 @@
 """Conditions of applied entries: decided by constants, by the applying entry, by the point, or at each evaluation."""
 
+import math
+
 import pytest
 import sympy
+from scipy.integrate import quad
 
 import theorem_engine as te
 from tests.theorem_engine.test_declaration import HOME, declare, x, y
-from theorem_engine import Flow, Output, Source, catalogue
+from theorem_engine import Flow, GaussianMean, LengthMean, Output, Source, catalogue
 from theorem_engine.declaration import lemma
 from theorem_engine.errors import DeclarationError
 from theorem_engine.letters import Letter
@@ -78,6 +81,46 @@ def test_an_operator_that_moves_the_letter_asks_at_each_evaluation(user):
     # t = x + x^3/18 + 7 x^5/1800 + ..., the inverse of the integral of x/sin(x)
     end = value(x=0, time="0.1")
     assert end + end**3 / 18 + 7 * end**5 / 1800 == pytest.approx(0.1, abs=1e-9)
+
+
+def test_places_of_an_array_are_decided_one_by_one(user):
+    """The mean of sin(x)/x at the lengths 0 and 1, moved by one, of a distribution."""
+
+    def body(x, *, inner):
+        """A statement."""
+        return {"value": LengthMean(inner(n - 1), x, n)}
+
+    lengths = Letter("x", "test", meaning="a length", domain=te.Lengths())
+    n = Letter("n", "test", meaning="a length", domain=te.Lengths())
+    value = user(body, given=(lengths,))
+    assert value(x={1: "0.5", 2: "0.5"}) == pytest.approx((1 + math.sin(1)) / 2)
+
+
+def test_pages_and_explanations_need_no_point(user):
+    def body(x, y, *, inner):
+        """A statement."""
+        return {"value": inner(x - y)}
+
+    user(body, given=(x, y))
+    entry = te.entry("gaussian.test-entry")
+    assert "Rests on" in repr(entry)
+    assert entry.statement(entry.default_options()) is entry.statement()
+    assert "given" in str(te.explain("gaussian.test-entry"))
+
+
+def test_an_application_inside_an_operator_is_not_taken_for_one_outside(user):
+    """sin(x)/x times the mean of sin(u)/u at u = 2 + cos z, the latter by adaptive quadrature."""
+
+    def body(x, *, inner):
+        """A statement."""
+        return {"value": GaussianMean(inner(x, at_zero=False) * inner(2 + sympy.cos(y), at_zero=False), y)}
+
+    def weighted(z):
+        u = 2 + math.cos(z)
+        return math.sin(u) / u * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+    mean = quad(weighted, -9, 9)[0]
+    assert user(body)(x=2) == pytest.approx(math.sin(2) / 2 * mean, rel=1e-9)
 
 
 def test_what_nobody_can_decide_must_be_said(user):

@@ -7,8 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
 
@@ -88,18 +90,30 @@ class Backend(ABC):
         relations: Sequence[Any],
         definitions: Mapping[Any, Any] | None,
     ) -> Numeric:
-        """A function that looks at the conditions first; its inputs are numbers, not arrays."""
+        """A function that looks at the conditions first; places of an array with one outcome go together."""
         from theorem_engine.conditions import with_outcomes
 
         decide = self.function(inputs, relations, definitions)
-        variants: dict[tuple[bool, ...], Numeric] = {}
+
+        @cache
+        def variant(truth: tuple[bool, ...]) -> Numeric:
+            outcomes = dict(zip(relations, truth, strict=True))
+            return self.function(inputs, [with_outcomes(e, outcomes) for e in expressions], definitions)
 
         def run(*values: Any) -> list[Any]:
-            truth = tuple(bool(t) for t in decide(*values))
-            if truth not in variants:
-                outcomes = dict(zip(relations, truth, strict=True))
-                variants[truth] = self.function(inputs, [with_outcomes(e, outcomes) for e in expressions], definitions)
-            return list(variants[truth](*values))
+            truths = decide(*values)
+            if all(np.ndim(t) == 0 for t in truths):
+                return list(variant(tuple(bool(t) for t in truths))(*values))
+            shape = np.broadcast_shapes(*(np.shape(v) for v in values))
+            table = np.stack([np.broadcast_to(t, shape).ravel() for t in truths])
+            flat = [np.broadcast_to(v, shape).ravel() if np.ndim(v) else v for v in values]
+            results = [np.empty(table.shape[1]) for _ in expressions]
+            for truth in np.unique(table, axis=1).T:
+                here = np.all(table == truth[:, None], axis=0)
+                part = [v[here] if np.ndim(v) else v for v in flat]
+                for result, found in zip(results, variant(tuple(bool(t) for t in truth))(*part), strict=True):
+                    result[here] = found
+            return [result.reshape(shape) for result in results]
 
         return run
 

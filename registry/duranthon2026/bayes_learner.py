@@ -118,7 +118,7 @@ def alone(task, L, seen, bayes):
 
     In the spiked task it is that of one who knows k, with the signal nu q_k.
     """
-    return 1 - bayes(nu * q_k, L, task="spiked") if task == "spiked" else seen.mean("alone")
+    return 1 - bayes(nu * q_k, L, task="spiked", is_argmax=False) if task == "spiked" else seen.mean("alone")
 
 
 def bodies(task, is_argmax):

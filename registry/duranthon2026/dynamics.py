@@ -182,7 +182,7 @@ def mismatched_minimum(task, nu, L, activation, *, population):
     """
     four = (m_kk, m_kv, m_vk, m_vv)
     # the search stays away from k = 0 and from multiples of k*
-    cases = {"has_no_rest": False, "has_no_key": False, "is_off": True}
+    cases = {"has_no_rest": False, "is_near": False, "is_rounded": False, "has_no_key": False, "is_off": True}
     options = {"task": task, "activation": activation, "nu": nu, "L": L, **cases}
     norms = {q_kk: m_kk**2 + m_kv**2, q_vv: m_vk**2 + m_vv**2, q_kv: m_kk * m_vk + m_kv * m_vv}
 

@@ -164,6 +164,8 @@ def channel(task, is_argmax, delta, activation, L, draws, bodies, finds):
 
 
 POINT = (chi_hat, z_hat, rho, jumped)
+#: A learnt k always has a part beside k*.
+BESIDE = {"has_no_rest": False, "is_rounded": False}
 MEANS = {
     "f_k f_k": TokenSum(f_k**2),
     "f_v f_v": TokenSum(f_v**2),
@@ -264,7 +266,7 @@ def erm_risk(
     response = channel(task, is_argmax, delta, activation, L, draws, squares, (*POINT, *RESPONSE))
     return {
         **order_equations(task, nu, L, alpha, r_k, r_v, activation, branch, is_argmax, seen.mean),
-        "risk": population(nu, L, m_k, m_vv=m_v, q_kk=q_k, q_vv=q_v, delta=delta, has_no_rest=False, **chosen),
+        "risk": population(nu, L, m_k, m_vv=m_v, q_kk=q_k, q_vv=q_v, delta=delta, **BESIDE, **chosen),
         "train_error": seen.mean("rho rho"),
         "objective": alpha * seen.mean("rho rho") / 2 + (r_k * q_k + r_v * q_v) / 2,
         "m_k": m_k,

@@ -11,7 +11,7 @@ from theorem_engine.activation import Activation
 from theorem_engine.backends import get_backend
 from theorem_engine.declaration import Entry, OneOf, OnlyWith
 from theorem_engine.domains import Choice, ComplexPlane, Expression, Integers, Interval, Lengths
-from theorem_engine.errors import Infeasible, ValidityWarning
+from theorem_engine.errors import Infeasible, OutOfDomain, ValidityWarning
 from theorem_engine.letters import Letter
 from theorem_engine.point import failed_requirements, read_point
 
@@ -116,6 +116,9 @@ def _feasible(entry: Entry, point: dict[str, Any], fixed: set[str]) -> dict[str,
                 for name in moved:
                     point[name] = float(f"{0.8 * float(point[name]):.4g}")
                 continue
+            except OutOfDomain:
+                # every letter is in its domain, but the entry has no statement there
+                return None
             return point
     return None
 

@@ -1,8 +1,8 @@
 """Risks of linear attention and of the best element-wise activation, minimised in closed form."""
 
-from sympy import cosh, exp, log, sqrt
+from sympy import cosh, exp, log, oo, sqrt
 
-from theorem_engine import REAL, GaussianMean, LengthMean, Output, Source, Tokens, corollary
+from theorem_engine import REAL, GaussianMean, Interval, LengthMean, Output, Source, Tokens, corollary
 from theorem_engine.registry.duranthon2026.notation import (
     IS_ARGMAX,
     MODEL,
@@ -23,7 +23,9 @@ from theorem_engine.registry.duranthon2026.notation import (
 from theorem_engine.registry.duranthon2026.weights import hidden_score, refuse_infinite_spike
 
 MINIMISER = {
-    "m_kk": Output("minimising overlap k.k*/D", REAL),
+    "m_kk": Output(
+        "minimising overlap k.k*/D; infinite where the infimum is a limit", Interval(-oo, oo, right_open=False)
+    ),
     "m_vv": Output("minimising overlap v.v*/D", REAL),
 }
 

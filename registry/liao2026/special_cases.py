@@ -104,7 +104,8 @@ def zero_a1_error(c, p, n, gamma, nonlinearity, second_moment, *, has_more_token
         data = moments_of(nonlinearity)
         if data.a1 != 0:
             raise OutOfDomain(
-                f"liao2026.zero-a1-error: {nonlinearity} is not known to have E[xi f(xi)] = 0; use null-error"
+                f"liao2026.zero-a1-error: nonlinearity={str(nonlinearity)[:60]} is not known to have E[xi f(xi)] = 0; "
+                "use null-error"
             )
         moment = data.second_moment
     else:

@@ -169,7 +169,8 @@ def test_best_linear_predictor(gamma, L, eps):
 def _settled(function, *arguments):
     """A sum over a spectral law, and its distance from a coarser one."""
     fine, coarse = function(*arguments, count=8000), function(*arguments, count=6000)
-    return fine, 2 * abs(fine - coarse) + 1e-14
+    # the sums of thousands of terms are rounded too: 4e-14 off the closed form was seen
+    return fine, 2 * abs(fine - coarse) + 1e-13
 
 
 @pytest.mark.parametrize("snr", [0, 1e-3, 1, 100])

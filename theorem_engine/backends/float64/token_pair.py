@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
-from theorem_engine.errors import NotAvailable
+from theorem_engine.errors import NotAvailable, NotConverged
 from theorem_engine.methods.laplace import REACH, STEEP, STEP
 from theorem_engine.methods.laplace_argmax import (
     InnerTable,
@@ -167,8 +168,10 @@ class _Pair:
             floor = min(-last, float(np.interp(0.0, rough, heights))) + QUIET
             edges = panel_edges(-REACH, reach, min(1.0, 4 / max(slope, 1.0)))
             places = [(float(p.at), float(p.scale)) for p in self.sharp(*values)]
-            tiles = steep_tiles(log_second, factors, edges, floor, places)
-            return _with_noise(sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights)), noise)
+            # factors as steep as the kernel may need more parts than there is room for; an even grid then serves
+            with suppress(NotConverged):
+                tiles = steep_tiles(log_second, factors, edges, floor, places)
+                return _with_noise(sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights)), noise)
         if marks and not self.has_zeta:
             refuse_too_many(8 * fastest * (REACH + reach), 400_000)
             x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 2 / fastest))

@@ -77,6 +77,11 @@ def find_entry(name: str) -> Entry:
     return entry
 
 
+def is_known(name: str) -> bool:
+    """Whether an entry of this id is registered now; nothing is imported to find out."""
+    return name in _entries
+
+
 def all_entries() -> list[Entry]:
     """Every entry of every paper, ordered by id."""
     load_all()

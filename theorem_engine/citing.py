@@ -25,9 +25,10 @@ def cite(*ids: str) -> str:
     >>> cite("marion2025.linear-risk").splitlines()[0]
     '@inproceedings{2410.01537,'
     """
-    from theorem_engine.catalogue import find_entry
+    from theorem_engine.catalogue import find_entry, is_known
 
-    queue = [find_entry(name) for name in (ids or tuple(_used))]
+    # an entry of a notebook may have been taken out again
+    queue = [find_entry(name) for name in (ids or filter(is_known, _used))]
     works: dict[str, str] = {}
     seen: set[str] = set()
     while queue:

@@ -135,18 +135,11 @@ class SharpPlaces:
         places = []
         with np.errstate(all="ignore"):
             for argument, line in self.affine:
-                rate, start = line(*values)
-                if hasattr(rate, "_mpf_") or hasattr(start, "_mpf_"):
-                    # the place of a jump must be as sharp as the numbers around it
-                    if rate:
-                        scale = np.inf if argument.is_switch else float(abs(1 / rate)) / argument.sharpness
-                        places.append(Place(-start / rate, scale))
-                    continue
-                rate, start = _as_float(rate), _as_float(start)
+                rate, start = (_as_float(v) for v in line(*values))
                 places.append(_place(argument, -start / rate, 1 / np.abs(rate)))
             for argument, function in self.bent:
                 places += _along(argument, function, values)
-        return [p for p in places if hasattr(p.at, "_mpf_") or np.any(np.isfinite(p.at))]
+        return [p for p in places if np.any(np.isfinite(p.at))]
 
 
 def _is_open(expression: Any, variable: Any) -> bool:

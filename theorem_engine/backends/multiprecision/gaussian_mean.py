@@ -13,11 +13,8 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.multiprecision.integral import integrate
 from theorem_engine.errors import NotConverged
 from theorem_engine.operators.gaussian_mean import bandwidth
-from theorem_engine.operators.sharp_places import Place, SharpPlaces, finest
 
 MAX_LEVEL = 12
-#: Scales of a body, relative to that of the normal law, from which an even rule is too long.
-SHORT = 1 / 16
 #: Frequencies that are followed, and how far the normal density spreads them.
 FASTEST, SPREAD = 1e4, 9
 
@@ -31,50 +28,20 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     waves = [sympy.Max(*(bandwidth(m.body, x) for m in means)) for x in variables]
     bands = [backend.function([*variables, *parameters], [w]) if w != 0 else None for w in waves]
 
-    bodies = [m.body for m in means]
-    sharp = SharpPlaces(bodies, variables[0], (*variables[1:], *parameters), backend)
-    middle = [body.xreplace({variables[0]: sympy.S.Zero}) for body in bodies]
-    outer_sharp = SharpPlaces(middle, variables[1], parameters, backend) if len(variables) == 2 else None
-
     def component(i: int, values: tuple[Any, ...], x: Any) -> Any:
         return body(x, *values)[i]
 
     def evaluate(*values: Any) -> list[Any]:
+        if marks is not None:
+            places = sorted(marks(*values))
+            return [_between(partial(component, i, values), places) for i in range(len(means))]
         if len(variables) == 1:
-            known = sharp(*values)
-            if marks is not None or sharp.has_switches or finest(known, float(_reach())) < SHORT:
-                places = {*(marks(*values) if marks is not None else ()), *graded_places(known, _reach())}
-                return [_between(partial(component, i, values), sorted(places)) for i in range(len(means))]
             step = _first_step(bands[0], lambda x: (x, *values))
-            return _line(lambda x: body(x, *values), len(means), min(step, _dyadic(finest(known, float(_reach())))))
-        assert outer_sharp is not None
+            return _line(lambda x: body(x, *values), len(means), step)
         inner, outer = (_first_step(band, lambda x: (x, x, *values)) for band in bands)
-        outer = min(outer, _dyadic(max(finest(outer_sharp(*values), float(_reach())), SHORT)))
-
-        def inside(y: Any) -> list[Any]:
-            scale = finest(sharp(y, *values), float(_reach()))
-            return _line(lambda x: body(x, y, *values), len(means), min(inner, _dyadic(max(scale, SHORT))))
-
-        return _line(inside, len(means), outer)
+        return _line(lambda y: _line(lambda x: body(x, y, *values), len(means), inner), len(means), outer)
 
     return evaluate
-
-
-def graded_places(places: list[Place], reach: Any) -> list[Any]:
-    """Ends of intervals that grow fourfold away from each place where a body is sharp."""
-    found: set[Any] = set()
-    for place in places:
-        at, step = mp.mpf(place.at), mp.mpf(float(place.scale))
-        found.add(at)
-        while step < 2 * reach:
-            found |= {at - step, at + step}
-            step *= 4
-    return sorted(x for x in found if -reach < x < reach)
-
-
-def _dyadic(scale: float) -> Any:
-    """Half of a scale, or of one if it is wider, as a power of two."""
-    return mp.ldexp(mp.mpf(1) / 2, int(mp.floor(mp.log(min(scale, 1.0), 2))))
 
 
 def _density(x: Any) -> Any:

@@ -9,12 +9,10 @@ import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, is_nested
-from theorem_engine.backends.multiprecision.gaussian_mean import graded_places
 from theorem_engine.backends.multiprecision.integral import integrate
 from theorem_engine.domains import Distribution
 from theorem_engine.errors import NotAvailable
 from theorem_engine.methods.laplace_balls import (
-    LARGEST,
     BallBrackets,
     Grid,
     dense_brackets,
@@ -22,7 +20,6 @@ from theorem_engine.methods.laplace_balls import (
     reach,
     spacing,
 )
-from theorem_engine.operators.sharp_places import SharpPlaces, finest
 from theorem_engine.operators.token_layout import make_layout
 from theorem_engine.operators.token_mean import Hardmax
 from theorem_engine.values import as_mpf
@@ -55,17 +52,15 @@ def _lower_argmax(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: 
     body = backend.function([x, *parameters], [f for _, f in layout.brackets[0]])
     outer = backend.function(parameters, list(layout.coefficients))
     length = backend.function(parameters, [means[0].length])
-    sharp = SharpPlaces([f for _, f in layout.brackets[0]], x, parameters, backend)
 
     def evaluate(*values: Any) -> list[Any]:
         lengths = _lengths(length(*values)[0])
-        near = graded_places(sharp(*values), reach())
 
         def density(t: Any) -> Any:
             below = mp.erfc(-t / mp.sqrt(2)) / 2
             return mp.npdf(t) * sum(w * n * below ** (n - 1) for n, w in lengths)
 
-        ends = sorted({-reach(), *(mp.mpf(k) for k in range(-4, 9, 2)), *near, reach()})
+        ends = [-reach(), *(mp.mpf(k) for k in range(-4, 9, 2)), reach()]
 
         def integral(place: int) -> Any:
             return integrate(lambda t: density(t) * body(t, *values)[place], *ends)
@@ -127,9 +122,7 @@ class _Single:
         """Trapezoid sums; nodes are thinned while the brackets are smoother than the grid, and halving decides."""
         smooth = min((side.rate for side in self.sides if side.has_normal), default=mp.zero)
         stride = 1
-        # a steep factor shows through the average over a token
-        is_rough = any(not side.sharp.is_empty for side in self.sides)
-        while not is_rough and 4 * stride * grid.step <= smooth:
+        while 4 * stride * grid.step <= smooth:
             stride *= 2
         last = grid.last - grid.first
         sums = self._partial_sums(sides, lengths, grid, extra, range(0, last + 1, 2 * stride))
@@ -200,9 +193,6 @@ class _Side:
         expanded = sympy.expand(kernel)
         if self.has_normal and expanded.is_polynomial(x) and sympy.degree(expanded, x) == 1:
             self.line = backend.function(parameters, [expanded.coeff(x, 1), expanded.coeff(x, 0)])
-        self.sharp = SharpPlaces(inserted if self.line is not None else [kernel, *inserted], x, parameters, backend)
-        if self.sharp.has_switches:
-            raise NotAvailable("token means of weights with kinks are evaluated in double precision only")
         self.rate = mp.zero
         self.used = [i for i, s in enumerate(parameters) if any(s in f.free_symbols for f in (kernel, *inserted))]
         self.kept: dict[Any, BallBrackets] = {}
@@ -236,22 +226,17 @@ class _Side:
         return self.kept[key]
 
     def _brackets(self, values: tuple[Any, ...], ends: tuple[Any, Any], grid: Grid) -> BallBrackets:
-        sharpest = mp.mpf(finest(self.sharp(*values), float(max(abs(end) for end in ends))))
         if self.line is not None:
             slope, centre = self.line(*values)
-            # the lattice follows the kernel: a steeper factor needs nodes of its own
-            if abs(slope) >= 2 * grid.step and abs(slope) * sharpest >= 1:
+            if abs(slope) >= 2 * grid.step:
                 low, high = ends if slope > 0 else (-ends[1], -ends[0])
                 return lattice_brackets(
                     grid, slope, centre, (low, high), lambda t: self._factors(t, values), self.asked
                 )
         # the Gaussian itself needs exp(-2 pi^2/step^2) below the precision
-        widest = mp.sqrt(2 * mp.pi**2 / (mp.ln(10) * (mp.dps + 4)))
+        finest = mp.sqrt(2 * mp.pi**2 / (mp.ln(10) * (mp.dps + 4)))
         slope = self.slope(values)
-        step = min(widest, grid.step / slope) if slope > 0 else widest
-        step = min(step, grid.step * sharpest)
-        if (ends[1] - ends[0]) / step > LARGEST:
-            raise NotAvailable(f"a token mean of weights this steep is not evaluated at {mp.dps} digits")
+        step = min(finest, grid.step / slope) if slope > 0 else finest
         nodes = [k * step for k in range(int(mp.floor(ends[0] / step)), int(mp.ceil(ends[1] / step)) + 1)]
         weights = [step * mp.npdf(t) for t in nodes]
         kernel = [mp.exp(self.kernel(t, *values)[0]) for t in nodes]

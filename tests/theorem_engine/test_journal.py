@@ -266,13 +266,19 @@ def test_a_worker_that_is_killed_is_told_in_a_sentence():
         list(Processes(2).map(signal.raise_signal, [signal.SIGKILL, signal.SIGKILL]))
 
 
+def _heeding_interrupts():
+    """A test run started in the background hands on that interrupts are ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @needs_kill
 def test_an_interrupt_leaves_a_journal_that_is_whole(tmp_path):
     """Ctrl-C at whatever moment: the command ends at once, and what was finished is resumed."""
     ids = [entry.id for entry in te.entries() if entry.paper in ("gaussian", "marion2025") and not entry.costly]
     words = ["check", *ids, "--samples", "400000", "--jobs", "1", "--out", str(tmp_path)]
     process = subprocess.Popen([sys.executable, "-c", "from theorem_engine.cli import main; main()", *words], cwd=ROOT,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               preexec_fn=_heeding_interrupts)  # fmt: skip
     journal = Journal(tmp_path / "journal.jsonl")
     while not list(journal.records()) and process.poll() is None:
         time.sleep(0.02)

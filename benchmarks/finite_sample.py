@@ -1,12 +1,13 @@
 """Learning from finitely many samples: seconds of a point, of a tuned point, and of the theory of Figure 3."""
 
+import math
 import warnings
 from contextlib import contextmanager
 
 import theorem_engine as te
 from benchmarks.timing import best, line
-from theorem_engine.errors import ValidityWarning
-from theorem_engine.methods import prox, prox_softmax
+from theorem_engine.backends.float64 import proximal_code
+from theorem_engine.base.errors import ValidityWarning
 
 ERM, TUNED = "duranthon2026.erm-risk", "duranthon2026.erm-tuned"
 POINT = {"L": 3, "alpha": 4, "draws": 2**14}
@@ -31,15 +32,12 @@ def all_tuned(jobs=2):
 @contextmanager
 def without_machine_code():
     """Proximal points by NumPy alone."""
-    modules = (prox, prox_softmax)
-    known = [module.machine_code for module in modules]
-    for module in modules:
-        module.machine_code = lambda: None
+    known = proximal_code.WORTH_COMPILING
+    proximal_code.WORTH_COMPILING = math.inf
     try:
         yield
     finally:
-        for module, function in zip(modules, known, strict=True):
-            module.machine_code = function
+        proximal_code.WORTH_COMPILING = known
 
 
 def report():

@@ -16,7 +16,7 @@ def seconds_of(*command):
 def report():
     """Ratios of start-up, and microseconds of warm closed forms."""
     sympy = seconds_of(sys.executable, "-c", "import sympy")
-    find = seconds_of(sys.executable, "-m", "theorem_engine.cli", "find", "risk")
+    find = seconds_of(sys.executable, "-m", "theorem_engine.showing.commandline.commands", "find", "risk")
     line("`theorem-engine find` over `import sympy`", f"{find / sympy:.2f}", "wanted: at most 1.5")
     closed = {
         "marion2025.linear-risk": {"gamma": 0.7, "L": 10},

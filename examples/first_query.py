@@ -1,7 +1,7 @@
 """A first query: find a theorem, read it, and get its number with an error and with forty digits."""
 
 import theorem_engine as te
-from theorem_engine.errors import OutOfDomain
+from theorem_engine.base.errors import OutOfDomain
 
 
 def main():

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import theorem_engine as te
-from theorem_engine.sampling import draw_point
+from theorem_engine.asking.random_point import draw_point
 
 
 def points_of(entry_id, **fixed):

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__version__ = "0.1.0"
+from theorem_engine.base.version import __version__
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,41 +35,49 @@ if (_ROOT / "pyproject.toml").is_file() and not any(getattr(f, "__name__", "") =
 
 #: Public names and where they live; a module is imported when one of its names is first used.
 _PUBLIC = {
-    "theorem_engine.checking": ("Verdict", "check"),
-    "theorem_engine.citing": ("cite",),
-    "theorem_engine.lookup": ("entries", "entry", "find"),
-    "theorem_engine.explaining": ("explain",),
-    "theorem_engine.drawing": ("figure", "figures"),
-    "theorem_engine.sweeping": ("batch", "grid", "sweep"),
-    "theorem_engine.predicting": ("Prediction", "predict"),
+    "theorem_engine.checking.verdict": ("Verdict", "check"),
+    "theorem_engine.checking.simulated": ("Simulation", "simulate"),
+    "theorem_engine.asking.citation": ("cite",),
+    "theorem_engine.showing.find": ("entries", "entry", "find"),
+    "theorem_engine.asking.explanation": ("explain",),
+    "theorem_engine.showing.plot": ("figure",),
+    "theorem_engine.language.figure": ("figures",),
+    "theorem_engine.sweeping.sweep": ("batch", "grid", "sweep"),
+    "theorem_engine.asking.prediction": ("Prediction", "predict"),
 }
 #: Words for authors of entries.
 _AUTHOR = {
-    "theorem_engine.letters": ("ABSENT", "notation"),
-    "theorem_engine.domains": (
-        "NONNEGATIVE", "POSITIVE", "REAL", "Choice", "ComplexPlane", "Expression", "Integers", "Interval", "Lengths",
-        "OrWord",
+    "theorem_engine.language.letters": ("ABSENT", "notation"),
+    "theorem_engine.language.domains": (
+        "NONNEGATIVE", "POSITIVE", "REAL", "Choice", "ComplexPlane", "Expression", "Integers", "Interval", "OrWord",
     ),
-    "theorem_engine.declaration": (
-        "EXACT", "Doubt", "Exceeds", "Holds", "OneOf", "OnlyWith", "Output", "PositiveSemidefinite", "Source", "Warn",
-        "corollary", "definition", "lemma", "limit", "proposition", "remark", "result", "theorem",
+    "theorem_engine.language.lengths": ("Lengths",),
+    "theorem_engine.language.entry": (
+        "Output", "Source",
+        "corollary", "definition", "lemma", "proposition", "remark", "result", "theorem",
     ),
-    "theorem_engine.activation": ("Activation", "ElementWise", "Normalised"),
-    "theorem_engine.statement": ("Label", "Partial", "Total", "Unknown"),
-    "theorem_engine.operators": (
+    "theorem_engine.language.regime": ("EXACT", "Limit"),
+    "theorem_engine.language.rules": (
+        "Doubt", "Exceeds", "Holds", "OneOf", "OnlyWith", "PositiveSemidefinite", "Warn",
+    ),
+    "theorem_engine.language.model": ("Alternatives", "Model", "given", "shorthand"),
+    "theorem_engine.language.recipe": ("Descent", "Search", "Start"),
+    "theorem_engine.language.activation": ("Activation", "ElementWise", "Normalised"),
+    "theorem_engine.language.statement": ("Label", "Partial", "Total", "Unknown"),
+    "theorem_engine.language.operators": (
         "BatchSum", "Blurred", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean", "MarchenkoPastur",
-        "LocalMinimum", "Minimum", "RandomRecurrence", "TokenSum",
+        "LocalMinimum", "Minimum", "Proximal", "RandomRecurrence", "TokenSum",
         "Recurrence", "Root", "SpectralMean", "TokenMean", "Tokens",
         "Trajectory",
     ),
-    "theorem_engine.operators.channel": (
-        "ChannelMean", "LargestLog", "LargestScore", "ProximalPoint", "TokenFront", "TokenLogSum", "TokenSort",
+    "theorem_engine.language.operators.channel": (
+        "ChannelMean", "LargestLog", "LargestScore", "TokenFront", "TokenLogSum", "TokenMax", "TokenSort",
     ),
-    "theorem_engine.functions": (
+    "theorem_engine.language.functions": (
         "OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf", "positive_part",
         "softplus",
     ),
-    "theorem_engine.drawing": ("Figure", "declare_figure"),
+    "theorem_engine.language.figure": ("Figure", "declare_figure"),
 }  # fmt: skip
 _HOME = {name: module for table in (_PUBLIC, _AUTHOR) for module, names in table.items() for name in names}
 

@@ -25,6 +25,7 @@ from .duranthon2026_model import (
     weights_of,
 )
 from .marion2025 import TOKEN_LAWS
+from .simulator import simulator
 
 #: Tokens of the sequences that a fit sees, at least and at most so many sequences, and those of a fit for few samples.
 FITTED, FEWEST, MOST, SMALL = 3_000_000, 60_000, 400_000, 200
@@ -36,6 +37,7 @@ SLOPES = (1e-3, 3e3)
 HARD = ("softmax", "softplus")
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def bayes_estimator(point, rng, count):
     """Squared error of the posterior mean of the label."""
     losses = []
@@ -46,6 +48,7 @@ def bayes_estimator(point, rng, count):
     return {"risk": loss, "bayes": loss}
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def attention_risk(point, rng, count):
     """Squared error of sum_l sigma_l(chi) z_l with whole tokens."""
     key, value = make_vectors(point)
@@ -92,6 +95,7 @@ def reduced_attention_risk(point, rng, count):
     return {"risk": np.concatenate(losses)}
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def attention_excess(point, rng, count):
     """Squared error minus that of the Bayes estimator on the same sequences, and the distance of the weights."""
     key, value = float(point["m_kk"]), float(point["m_vv"])
@@ -107,6 +111,7 @@ def attention_excess(point, rng, count):
     return {"excess": np.concatenate(excesses), "distance": np.concatenate(distances)}
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def bayes_information(point, rng, count, largest=200.0):
     """Twice the information the scores of a strongly spiked sequence carry about the hidden position.
 
@@ -263,6 +268,7 @@ def _fitted(point, found, scores, values):
     return np.einsum("nl,nl->n", np.interp(inside, grid, found), values)
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def best_attention(point, rng, count):
     """Squared error of attention whose key norm, shift and value norm are fitted; at a given ``m_kk`` the last only.
 
@@ -276,26 +282,31 @@ def best_attention(point, rng, count):
     return {"risk": np.concatenate(losses)}
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def best_linear_estimator(point, rng, count):
     """Squared error of b sum_l z*_l + c sum_l chi*_l z*_l with fitted b and c."""
     return best_attention({**point, "activation": "linear"}, rng, count)
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def element_wise_estimator(point, rng, count):
     """Squared error of sum_l g(chi*_l) z*_l with g a fitted piecewise linear function."""
     return best_attention({**point, "activation": "element-wise-optimal"}, rng, count)
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def best_erf(point, rng, count):
     """Squared error of attention with fitted weights 1 + erf(shift + chi); with a slope a shift not given is zero."""
     return best_attention({**point, "activation": "erf"}, rng, count)
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def best_softplus(point, rng, count):
     """Squared error of attention with fitted normalised softplus weights."""
     return best_attention({**point, "activation": "softplus"}, rng, count)
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def length_cost(point, rng, count):
     """Squared error with one fit for all lengths minus that with a fit for each, on the same sequences."""
     together = _fit(*_fixed(point, count <= FEW))
@@ -307,10 +318,3 @@ def length_cost(point, rng, count):
         first, second = (label - _fitted(point, found, scores, values) for found in (together, alone))
         costs.append(first**2 - second**2)
     return {"excess": np.concatenate(costs)}
-
-
-for _simulator in (
-    bayes_estimator, attention_risk, attention_excess, bayes_information, best_attention, best_linear_estimator,
-    element_wise_estimator, best_erf, best_softplus, length_cost,
-):  # fmt: skip
-    _simulator.token_laws = TOKEN_LAWS

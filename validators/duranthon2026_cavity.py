@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from .simulator import simulator
+
 Array = NDArray[Any]
 Point = Mapping[str, Any]
 Generator = np.random.Generator
@@ -88,6 +90,7 @@ def _proximal(name: str, omega: Array, w: Array, y: Array, widths: tuple[float, 
     return chi, z, miss
 
 
+@simulator(exact=True, takes=("m_k", "q_k", "V_k", "m_v", "q_v", "V_v", "r_k", "r_v"))
 def minimiser_of_one(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """What penalised minimisers are equal to in the mean, from sequences seen through the predicted order parameters.
 
@@ -122,10 +125,7 @@ def _one_block(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     }
 
 
-minimiser_of_one.exact = True  # type: ignore[attr-defined]
-minimiser_of_one.takes = ("m_k", "q_k", "V_k", "m_v", "q_v", "V_v", "r_k", "r_v")  # type: ignore[attr-defined]
-
-
+@simulator(exact=True, takes=("m_v", "q_v", "V_v"))
 def ridge_of_one(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The same with k = 0: all tokens have one weight, and the proximal point of the values is that of a square."""
     length, alpha, delta = int(point["L"]), float(point["alpha"]), float(point.get("delta", 0.0))
@@ -145,10 +145,7 @@ def ridge_of_one(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     }
 
 
-ridge_of_one.exact = True  # type: ignore[attr-defined]
-ridge_of_one.takes = ("m_v", "q_v", "V_v")  # type: ignore[attr-defined]
-
-
+@simulator(exact=True, takes=("q_k", "q_v"))
 def two_answers(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Half the squared distance of two labels drawn independently given the same fields: the least mean squared error.
 
@@ -171,10 +168,6 @@ def two_answers(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     return {"risk": gap**2 / 2}
 
 
-two_answers.exact = True  # type: ignore[attr-defined]
-two_answers.takes = ("q_k", "q_v")  # type: ignore[attr-defined]
-
-
 def _noise(point: Point, rng: Generator, count: int) -> tuple[Array, Array, Array, Array]:
     """Scores along k*, and standard normal numbers for the fields of scores, of values, and for the label."""
     if point["task"] != "spiked":
@@ -194,6 +187,7 @@ def _posterior(point: Point, noise: tuple[Array, ...], q_k: float, q_v: float) -
     return softmax(np.sqrt(float(point["nu"])) * omega - miss**2 / (2 * tau), axis=1), miss / tau
 
 
+@simulator(exact=True, takes=("alpha", "q_k", "q_v"))
 def posterior_of_one(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """What the overlaps of posterior means are equal to in the mean: q = (1 - q) alpha E |g|^2.
 
@@ -211,21 +205,15 @@ def posterior_of_one(point: Point, rng: Generator, count: int) -> dict[str, Arra
     }
 
 
-posterior_of_one.exact = True  # type: ignore[attr-defined]
-posterior_of_one.takes = ("alpha", "q_k", "q_v")  # type: ignore[attr-defined]
-
 #: Draws of one search for the threshold, its halvings, and steps after which a slow evolution counts as stuck.
 DRAWS, HALVINGS, PATIENCE = 2**12, 8, 300
 
 
+# systematic: the interval left after the halvings, and runs too slow to tell from stuck ones
+@simulator(exact=True, systematic=0.004)
 def recovery_threshold(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Smallest alpha from which state evolution recovers v without noise from no knowledge, by halving an interval."""
     return {"alpha_alg": np.array([_threshold(point, rng) for _ in range(count)])}
-
-
-recovery_threshold.exact = True  # type: ignore[attr-defined]
-#: The interval left after the halvings, and runs too slow to tell from stuck ones.
-recovery_threshold.systematic = 0.004  # type: ignore[attr-defined]
 
 
 def _threshold(point: Point, rng: Generator) -> float:

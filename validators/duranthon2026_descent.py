@@ -6,6 +6,7 @@ from scipy.special import expit
 
 from .duranthon2026_model import ORDER, labels, lengths, make_vectors, overlaps, sequences, weights_of
 from .marion2025 import TOKEN_LAWS
+from .simulator import simulator
 
 #: Tokens that all gradients of a run see together.
 TOKENS = 1_500_000
@@ -77,6 +78,7 @@ def _curvature(point, key, value, count=2000):
     return float(np.linalg.eigvalsh(matrix)[-1])
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def vector_flow(point, rng, count):
     """The seven overlaps at the end of the gradient flow of k and v, and the squared error there, one run per sample.
 
@@ -111,6 +113,7 @@ def _losses(point, rng, key, value, count):
     )
 
 
+@simulator(takes=(*ORDER, "exists"), variants={"tokens": TOKEN_LAWS})
 def stationary_point(point, rng, count):
     """Squared errors at the overlaps that are predicted, and these overlaps after one step down a single gradient.
 
@@ -133,6 +136,7 @@ def stationary_point(point, rng, count):
     return {name: np.concatenate(found) for name, found in results.items()}
 
 
+@simulator(deterministic=True, takes=(*ORDER, "exists"))
 def mismatched_basin(point, rng, count=2):
     """Whether descent from where k is along v* and v along k* ends in a minimum there; one fixed sample for each run.
 
@@ -175,8 +179,3 @@ def mismatched_basin(point, rng, count=2):
     if len(set(found)) > 1:
         raise ValueError("two samples lead to different ends")
     return {"exists": found}
-
-
-mismatched_basin.deterministic = True
-mismatched_basin.takes = stationary_point.takes = (*ORDER, "exists")
-vector_flow.token_laws = stationary_point.token_laws = TOKEN_LAWS

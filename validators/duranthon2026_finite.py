@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import softmax
 
+from .simulator import simulator
+
 Array = NDArray[Any]
 Point = Mapping[str, Any]
 Generator = np.random.Generator
+#: Root of N D where a point names no size.
 SIZE = 600
 #: Most numbers of one block of tokens, so that temporary arrays stay small beside the data.
 BLOCK = 2**24
@@ -145,6 +148,15 @@ def train(point: Point, rng: Generator) -> tuple[Array, TrainingSet, float]:
     return found.x.reshape(2, -1).T, data, float(found.fun)
 
 
+# means over training sets differ from the limit by a term in 1/D; strengths that were tuned are outputs
+@simulator(
+    size=SIZE,
+    own_size=True,
+    orders=(1.0,),
+    cost=2.0,
+    takes=("r_k", "r_v"),
+    variants={"tokens_type": ("float64", "float32"), "start": ("informed", "random")},
+)
 def empirical_risk(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Order parameters, training error and risk on fresh data of minimisers of the penalised loss."""
     rows = []
@@ -166,12 +178,7 @@ def empirical_risk(point: Point, rng: Generator, count: int) -> dict[str, Array]
     return _collect(rows)
 
 
-#: Means over training sets differ from the limit by a term in 1/D.
-empirical_risk.own_size, empirical_risk.order = True, 1.0  # type: ignore[attr-defined]
-#: Strengths that were tuned are outputs.
-empirical_risk.takes = ("r_k", "r_v")  # type: ignore[attr-defined]
-
-
+@simulator(size=SIZE, own_size=True, orders=(1.0,), cost=3.0)
 def ridge_regression(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The minimiser over v alone at k = 0: ridge regression on weighted sums of the tokens."""
     n, dimension = sizes(point)
@@ -194,9 +201,6 @@ def ridge_regression(point: Point, rng: Generator, count: int) -> dict[str, Arra
     return _collect(rows)
 
 
-ridge_regression.own_size, ridge_regression.order = True, 1.0  # type: ignore[attr-defined]
-
-
 def message_passing(
     point: Point, rng: Generator, count: int, steps: int = 100, damping: float = 0.3
 ) -> dict[str, Array]:
@@ -210,14 +214,12 @@ def message_passing(
     return _collect([_message_passing(point, rng, steps, damping) for _ in range(count)])
 
 
+@simulator(size=SIZE, own_size=True, orders=(1.0,), cost=2.0)
 def noisy_message_passing(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Message passing where it follows its state evolution at these sizes: not without label noise."""
     if float(point.get("delta", 0.0)) < NOISY:
         raise ValueError(f"with label noise below {NOISY} message passing leaves its state evolution at these sizes")
     return message_passing(point, rng, count)
-
-
-noisy_message_passing.own_size, noisy_message_passing.order = True, 1.0  # type: ignore[attr-defined]
 
 
 def _collect(rows: list[dict[str, float]]) -> dict[str, Array]:

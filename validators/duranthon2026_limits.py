@@ -30,6 +30,7 @@ from .duranthon2026_quadrature import (
     spiked_softmax,
     spiked_softmax_gain,
 )
+from .simulator import simulator
 
 #: Terms of the series in 1/nu that an entry states beyond the first.
 TERMS = {("spiked", "softmax"): 3, ("spiked", "erf"): 1, ("spiked", "linear"): 1, ("spiked", "centred-linear"): 1,
@@ -64,6 +65,7 @@ def _fit_signal(signals, risks, degree):
     return rate, power, coefficients
 
 
+@simulator(deterministic=True, tolerance=2e-5)
 def strong_signal(point, rng, count=2):
     """Leading term, series and rate of the minimal risk as nu grows, at the nu of the point.
 
@@ -124,6 +126,7 @@ def _softplus_signal(nu, pairs):
     return {"leading": runs, "series": runs, "exponent": [_near(float(rate), 24, 2e-3)] * 2}
 
 
+@simulator(deterministic=True, tolerance=2e-5)
 def long_sequences(point, rng, count=2):
     """One minus the risk to first order as all lengths grow in proportion, taken at the lengths of the point.
 
@@ -240,6 +243,7 @@ def _turn(task, name, law):
     return [float(np.polynomial.polynomial.polyfit(variable[i:], found[i:], len(found) - 1 - i)[0]) for i in (0, 1)]
 
 
+@simulator(deterministic=True, tolerance=5e-3)
 def risk_threshold(point, rng, count=2):
     """The signal at which the risk turns, from where it is one half in ever longer sequences.
 
@@ -259,8 +263,3 @@ def risk_threshold(point, rng, count=2):
     else:
         unit = np.log(mean)
     return {"threshold": [turn * float(unit) for turn in _turn(task, name, ((1.0, 1.0),))]}
-
-
-for _check, _tolerance in ((strong_signal, 2e-5), (long_sequences, 2e-5), (risk_threshold, 5e-3)):
-    _check.deterministic = True
-    _check.tolerance = _tolerance

@@ -28,6 +28,7 @@ from .liao2026_model import (
     sizes,
     softmax_attention,
 )
+from .simulator import simulator
 
 __all__ = ["SIZE", "attention_error", "attention_error_as_defined", "error_limits", "given_weights_error",
            "raw_ridge_error", "softmax_error", "surrogate_error"]  # fmt: skip
@@ -77,12 +78,7 @@ def entrywise(point: Point) -> Features:
     return attention
 
 
-def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
-    """The error with the diagonal of K set to ``diagonal`` (zero unless given), as the limit has it."""
-    return regression_errors(point, rng, count, entrywise(point))
-
-
-def correction_order(point: Point) -> float | list[float]:
+def correction_orders(point: Point) -> tuple[float, ...]:
     """Power of the size in the leading correction: perhaps a half where an even part of f meets signal or a mean."""
     has_even_part = point.get("nonlinearity") in ("cos", "exp-clip", "relu", "softmax") or point.get("a2", 0.0)
     shorthand = point.get("weights", "none")
@@ -92,12 +88,19 @@ def correction_order(point: Point) -> float | list[float]:
         or float(point.get("key_norm2", 0)) * float(point.get("query_norm2", 0)) > 0
     )
     is_pure_noise = not float(point.get("snr", 0.0)) and not float(point.get("imbalance", 0.0)) and not weighted
-    return [0.5, 1.0] if has_even_part and not is_pure_noise else 1.0
+    keeps_diagonal = point.get("kernel_diagonal") == "kept"
+    return (0.5, 1.0) if keeps_diagonal or (has_even_part and not is_pure_noise) else (1.0,)
 
 
-attention_error.order = correction_order  # type: ignore[attr-defined]
+@simulator(size=SIZE, orders=correction_orders, cost=3.0, variants={"kernel_diagonal": ("set", "kept")})
+def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
+    """The error with the diagonal of K set to ``diagonal`` (zero unless given), as the limit has it, or kept."""
+    if point.get("kernel_diagonal", "set") == "kept":
+        return attention_error_as_defined(point, rng, count)
+    return regression_errors(point, rng, count, entrywise(point))
 
 
+@simulator(size=SIZE, orders=correction_orders, cost=3.0)
 def error_limits(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Ends of the error: its slope M1 = |X K y|^2/n^2 at large penalties, its floor at next to none, its wide limit.
 
@@ -121,9 +124,7 @@ def error_limits(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     return found
 
 
-error_limits.order = correction_order  # type: ignore[attr-defined]
-
-
+@simulator(size=SIZE, cost=3.0)
 def attention_error_as_defined(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error with the diagonal of K left as it comes: of order 1/sqrt(p) for bounded f, for others not small."""
     if float(point.get("diagonal", 0.0)):
@@ -136,6 +137,8 @@ def attention_error_as_defined(point: Point, rng: Generator, count: int) -> dict
     return regression_errors(point, rng, count, attention_with_diagonal)
 
 
+# the exponential has heavy tails: the second term is not small at sizes of hundreds, nor is the third at sixty
+@simulator(size=400, orders=((0.5, 1.0),), cost=3.0)
 def softmax_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error of row-wise softmax attention, masked or plain; masked and scaled is n/sqrt(p) times it, centred."""
     masked, scaled = (point.get(name, True) not in (False, "false") for name in ("masked", "scaled"))
@@ -149,11 +152,6 @@ def softmax_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
         return tokens @ attention
 
     return regression_errors(point, rng, count, softmax)
-
-
-# the exponential has heavy tails: the second term is not small at sizes of hundreds, nor is the third at sixty
-softmax_error.order = (0.5, 1.0)  # type: ignore[attr-defined]
-softmax_error.size = 400  # type: ignore[attr-defined]
 
 
 def given_weights_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
@@ -176,6 +174,7 @@ def given_weights_error(point: Point, rng: Generator, count: int) -> dict[str, A
     return repeat(one, count)
 
 
+@simulator(size=SIZE, cost=3.0)
 def surrogate_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error with K replaced by a1 (X^T (I + w_K w_Q^T) X/p - I) + d I + b W, W symmetric Gaussian, variance 1/p."""
     slope = float(point["a1"])
@@ -192,6 +191,7 @@ def surrogate_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     return regression_errors(point, rng, count, surrogate)
 
 
+@simulator(size=SIZE, cost=3.0)
 def raw_ridge_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error of ridge regression on the tokens themselves."""
 

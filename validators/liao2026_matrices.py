@@ -27,6 +27,7 @@ from .liao2026_model import (
     ridge_loss,
     sizes,
 )
+from .simulator import simulator
 
 #: Matrices averaged for one curve of errors.
 MATRICES = 4
@@ -49,6 +50,7 @@ def error_identity(point: Point, rng: Generator, count: int) -> dict[str, Array]
     return repeat(one, count)
 
 
+@simulator(size=SIZE, orders=(1.0,), cost=3.0)
 def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Normalised traces of the resolvent of the null model: alpha, beta and delta."""
     p, n = sizes(point)
@@ -71,6 +73,7 @@ def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     return repeat(one, count)
 
 
+@simulator(size=SIZE, orders=(1.0,), cost=3.0, scale=1.0)
 def spectral_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Quadratic forms of (S - z)^(-1), S = X^T X/p, and moments of S in the direction of the labels.
 
@@ -106,11 +109,7 @@ def spectral_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]
     return controlled(run, ("spectral_forms", p, n, point), rng, count)
 
 
-spectral_forms.scale = 1.0  # type: ignore[attr-defined]
-spectral_forms.order = 1.0  # type: ignore[attr-defined]
-noise_traces.order = 1.0  # type: ignore[attr-defined]
-
-
+@simulator(size=SIZE, orders=(1.0,), cost=3.0)
 def reversal_window(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Where attention whose weights see mu perfectly has the lower error, and where the ratio of errors is largest.
 
@@ -190,9 +189,8 @@ def _top(places: Array, curve: Array) -> float:
     return float(places[top] * (places[1] / places[0]) ** shift)
 
 
-reversal_window.order = 1.0  # type: ignore[attr-defined]
-
-
+# what is kept has a correction of order 1/p, whatever the remainder does
+@simulator(size=SIZE, orders=(1.0,), cost=3.0)
 def kernel_remainder(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Operator norms of the kept low-rank part of the attention matrix and of what is left, and the kept rank."""
     p, n = sizes(point)
@@ -216,10 +214,6 @@ def kernel_remainder(point: Point, rng: Generator, count: int) -> dict[str, Arra
         }
 
     return repeat(one, count)
-
-
-# what is kept has a correction of order 1/p, whatever the remainder does
-kernel_remainder.order = 1.0  # type: ignore[attr-defined]
 
 
 def _slope(point: Point) -> float:
@@ -246,6 +240,7 @@ def sampled_moments(point: Point, rng: Generator, count: int) -> dict[str, Array
     }
 
 
+@simulator(size=SIZE, cost=3.0)
 def nonlinear_part(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Spread of the entries of sqrt(p) K that their own logits do not explain, off the diagonal."""
     f = function_of(point)

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf
 
+from .simulator import simulator
+
 Array = NDArray[np.float64]
 Point = Mapping[str, float]
 PRODUCTS = ("kappa", "nu", "theta", "eta", "rho")
@@ -137,6 +139,7 @@ def draw_label_noise(point: Point, rng: np.random.Generator, count: int) -> Arra
     return eps * rng.standard_normal(count) if eps else np.zeros(count)
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def attention_risk(point: Point, rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Squared errors of sum_l erf(lam X_l.k) X_l.v, and the same less the variance of the label noise.
 
@@ -153,6 +156,7 @@ def attention_risk(point: Point, rng: np.random.Generator, count: int) -> dict[s
     return {"risk": errors**2, "excess": errors**2 - eps**2}
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def attention_gradient(point: Point, rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Unbiased samples of the derivatives of the risk in the five inner products.
 
@@ -186,6 +190,7 @@ def attention_gradient(point: Point, rng: np.random.Generator, count: int) -> di
     }
 
 
+@simulator(variants={"tokens": TOKEN_LAWS})
 def best_linear_risk(point: Point, rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Samples whose means are the risk of the best linear predictor and its weight on v*.
 
@@ -232,6 +237,3 @@ def _draw_sums(point: Point, rng: np.random.Generator, count: int) -> tuple[Arra
         np.einsum("nlm->nm", products, out=sums[samples])
         labels[samples] += hidden[:, 1]
     return sums, labels
-
-
-attention_risk.token_laws = attention_gradient.token_laws = best_linear_risk.token_laws = TOKEN_LAWS

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import erf
 
 from .marion2025 import BLOCK, PRODUCTS, TOKEN_LAWS, Array, draw_tokens, make_frame, make_vectors
+from .simulator import simulator
 
 _TWO_OVER_ROOT_PI = 2 / np.sqrt(np.pi)
 
@@ -150,6 +151,7 @@ def descend(
     return {"step": np.array(logged), **{name: np.array([row[name] for row in rows]) for name in PRODUCTS}}, (k, v)
 
 
+@simulator(deterministic=True, tolerance=1e-8, scale=1.0)
 def gradient_descent(point: Mapping[str, float], rng: np.random.Generator, count: int = 1) -> dict[str, Array]:
     """The five inner products after ``steps`` steps of descent on the population risk, and the risk there.
 
@@ -221,6 +223,7 @@ def sampled_gradient(
     return mean, np.sqrt((squares / count - mean**2) / (count - 1))
 
 
+@simulator(random_letter="seed", variants={"tokens": TOKEN_LAWS}, scale=1.0)
 def stochastic_descent(point: Mapping[str, float], rng: np.random.Generator, count: int) -> dict[str, Array]:
     """The five inner products after ``steps`` online steps, a fresh batch of sequences each, in independent runs.
 
@@ -264,10 +267,3 @@ def uniform_start(d: int, rng: np.random.Generator, count: int) -> dict[str, Arr
         for name, values in inner_products(pair[:, 0], pair[:, 1], k_star, v_star).items():
             results[name][first : first + runs] = values
     return results
-
-
-# facts about the functions themselves, for whoever compares
-gradient_descent.deterministic = True
-gradient_descent.tolerance, gradient_descent.scale = 1e-8, 1.0
-stochastic_descent.random_letter = "seed"
-stochastic_descent.token_laws, stochastic_descent.scale = TOKEN_LAWS, 1.0

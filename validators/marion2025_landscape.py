@@ -17,6 +17,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from .marion2025 import PRODUCTS, Array, make_frame, make_vectors
 from .marion2025_descent import descend, inner_products, population_gradient, population_risk, project_step
+from .simulator import simulator
 
 Point = Mapping[str, float]
 #: Steps after which a descent that has not settled is given up.
@@ -80,6 +81,7 @@ def _kind(first: float, second: float) -> str:
     return "maximum" if max(first, second) <= noise else "saddle"
 
 
+@simulator(deterministic=True, tolerance=1e-5)
 def fixed_points(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[Any]]:
     """Curvatures of the risk on the spheres at the four corners of the manifold, and its Hessian at the centre.
 
@@ -113,6 +115,7 @@ def fixed_points(point: Point, rng: np.random.Generator, count: int = 2) -> dict
     return {"accuracy": [_accuracy(point, count)], **{name: [run[name] for run in runs] for name in runs[0]}}
 
 
+@simulator(deterministic=True, tolerance=1e-5)
 def convergence(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[Any]]:
     """Where descent on whole vectors leads, read off once v is within a tenth of an oracle, and the rate there."""
     lam, gamma, alpha = point["lam"], point["gamma"], point["alpha"]
@@ -136,6 +139,7 @@ def _velocities(k: Array, v: Array, k_star: Array, v_star: Array, lam: float, ga
     return -(of_k - (of_k @ k) * k), -(of_v - (of_v @ v) * v)
 
 
+@simulator(deterministic=True, tolerance=1e-5)
 def transverse_stability(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[Any]]:
     """Eigenvalues of the flow's linear part in (theta, eta, rho), by differences of velocities of whole vectors."""
     lam, gamma, L = point["lam"], point["gamma"], int(point["L"])
@@ -158,6 +162,7 @@ def transverse_stability(point: Point, rng: np.random.Generator, count: int = 2)
     return {"accuracy": [_accuracy(point, count)], "growth": [run[0]["re"] for run in runs], "eigenvalues": runs}
 
 
+@simulator(deterministic=True, tolerance=1e-5)
 def critical_lambda(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The lam at which the Hessian on the spheres at the oracle, turning k to v* and v to k*, stops being positive."""
     k_star, v_star = _frame(point)[:2]
@@ -181,6 +186,7 @@ def critical_lambda(point: Point, rng: np.random.Generator, count: int = 2) -> d
     return {"lam_critical": [float("inf")] * count}
 
 
+@simulator(deterministic=True, tolerance=1e-5)
 def swapped_minimum(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[Any]]:
     """The minimum over v of the risk at k = v*, with v in the plane of k* and a free direction, and its Hessian."""
     lam, gamma, L = point["lam"], point["gamma"], int(point["L"])
@@ -230,12 +236,14 @@ def _best_lambda(point: Point) -> tuple[float, float]:
     return float(np.exp(inner.x)), float(inner.fun)
 
 
+@simulator(deterministic=True, tolerance=1e-5)
 def optimal_lambda(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The inverse temperature at which the quadrature risk of the oracle is smallest, by search."""
     lam, risk = _best_lambda(point)
     return {"lam_star": [lam] * count, **({"excess": [risk] * count} if np.isfinite(lam) else {})}
 
 
+@simulator(deterministic=True, tolerance=1e-5)
 def optimal_rate(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The searched minimum of the risk over (4/pi) ((L - 1)/d) log(gamma^2 d/(2 L)), what the ratio is defined by."""
     gamma, d, L = point["gamma"], point["d"], point["L"]
@@ -243,6 +251,8 @@ def optimal_rate(point: Point, rng: np.random.Generator, count: int = 2) -> dict
     return {"ratio": [_best_lambda(point)[1] / leading] * count}
 
 
+# products of unit vectors: a nearly vanishing one is zero up to rounding
+@simulator(deterministic=True, tolerance=1e-5, scale=1.0)
 def manifold_invariance(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The largest product off the manifold after one step of descent on whole vectors, randomly placed in R^d."""
     start = make_vectors({**point, "theta": 0.0, "eta": 0.0, "rho": 0.0})
@@ -258,6 +268,8 @@ def manifold_invariance(point: Point, rng: np.random.Generator, count: int = 2) 
     return {"transverse": results}
 
 
+# products of unit vectors: a nearly vanishing one is zero up to rounding
+@simulator(deterministic=True, tolerance=1e-5, scale=1.0)
 def gradient_flow(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The five products and the risk at the end of the flow of k and v on their spheres, integrated in R^d."""
     lam, gamma, L, d = point["lam"], point["gamma"], int(point["L"]), int(point["d"])
@@ -275,13 +287,3 @@ def gradient_flow(point: Point, rng: np.random.Generator, count: int = 2) -> dic
             results[name].append(float(value))
         results["risk"].append(population_risk(last_k, last_v, k_star, v_star, lam, gamma, L))
     return results
-
-
-for _check in (
-    fixed_points, convergence, transverse_stability, critical_lambda, swapped_minimum, optimal_lambda, optimal_rate,
-    manifold_invariance, gradient_flow,
-):  # fmt: skip
-    _check.deterministic = True
-    _check.tolerance = 1e-5
-# products of unit vectors: a nearly vanishing one is zero up to rounding
-manifold_invariance.scale = gradient_flow.scale = 1.0

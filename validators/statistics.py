@@ -260,9 +260,13 @@ def sample(
     if samples is None and seconds is None and wanted is None:
         raise ValueError("a sample needs a budget: seconds, samples or the errors wanted")
     begin = clock()
-    largest = batch_size(draw, seed, stream)
+    # with a number of samples alone there is nothing to plan; a probe of the memory would cost as much as a few samples
+    is_planned = seconds is not None or wanted is not None
+    largest = PROBE if not is_planned and samples is not None and samples <= PROBE else batch_size(draw, seed, stream)
     most = PILOT if samples is None else max(2, min(PILOT, samples // 4))
-    pilot, rate = _pilot(draw, seed, stream + ":pilot", most, largest, seconds, clock)
+    pilot, rate = Sample({}, 0, 0.0), 0.0
+    if is_planned:
+        pilot, rate = _pilot(draw, seed, stream + ":pilot", most, largest, seconds, clock)
     target = float("inf") if samples is None else float(samples)
     if wanted is not None and not pilot.broken:
         needed = SAFETY * wanted(pilot.moments)

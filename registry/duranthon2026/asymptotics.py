@@ -1,41 +1,53 @@
 """Strong signals and long sequences: leading orders, series, thresholds."""
 
-from sympy import Eq, Ge, Integral, Le, Max, Min, Ne, Piecewise, Rational, exp, log, oo, pi, sqrt
+from sympy import (
+    Eq,
+    Ge,
+    Le,
+    Ne,
+    Piecewise,
+    Rational,
+    euler,
+    exp,
+    factorial,
+    log,
+    oo,
+    pi,
+    sqrt,
+    sympify,
+)
 
 from theorem_engine import (
     REAL,
     Activation,
-    GaussianMean,
     Holds,
     Interval,
     LengthMean,
-    Minimum,
+    Limit,
     Output,
     Root,
+    Search,
     Source,
     corollary,
-    limit,
     normal_cdf,
     normal_pdf,
-    softplus,
 )
-from theorem_engine.errors import NotAvailable, OutOfDomain
+from theorem_engine.base.errors import NotAvailable, OutOfDomain
 from theorem_engine.registry.duranthon2026.notation import (
     ACTIVATIONS,
-    IS_ARGMAX,
     MODEL,
     NONNEGATIVE,
     ON_MANIFOLD,
     L,
     length,
-    m,
     mu,
     nu,
+    slope,
     task,
     var,
-    x,
 )
-from theorem_engine.registry.duranthon2026.weights import hidden_score, refuse_infinite_spike
+from theorem_engine.registry.duranthon2026.softplus_limits import FLATTEST, b, largest_gain, least_coefficient, variance
+from theorem_engine.registry.duranthon2026.tasks import ARGMAX, FINITE_SPIKE, MAX, SPIKED, task_of
 
 KNOWN = ("softmax", "linear", "centred-linear", "erf", "softplus", "element-wise-optimal")
 activation = var(
@@ -47,10 +59,14 @@ weak = var("nu", r"\nu", "strength of the signal", nu.domain, typical=(0, 2))
 
 inverse = var("inverse", r"\overline{1/L}", "mean inverse length", NONNEGATIVE)
 inverse_square = var("inverse_square", r"\overline{1/L^2}", "mean inverse squared length", NONNEGATIVE)
-variance = var("variance", r"\mathrm{Var}(L)", "variance of the length", NONNEGATIVE)
-b = var("b", "b", "inverse slope of softplus weights, searched over", NONNEGATIVE)
-t = var("t", "t", "share of the range of a score, integrated over", NONNEGATIVE)
 w = var("w", "w", "width of the best erf over four, in units of the posterior's", NONNEGATIVE)
+#: What statements need of the lengths; each takes what it uses.
+OF_LENGTHS = {
+    length: LengthMean(L, L),
+    inverse: LengthMean(1 / L, L),
+    inverse_square: LengthMean(1 / L**2, L),
+    variance: LengthMean((L - length) ** 2, L),
+}
 
 OUTPUTS = {
     "leading": Output("first term of the risk", REAL),
@@ -60,61 +76,17 @@ OUTPUTS = {
         "signal at which the risk turns; infinite where it never does", Interval(0, oo, right_open=False)
     ),
 }
-#: Slopes beyond which softplus cannot be told from its positive part, and below which it is flat.
-FLATTEST = Rational(1, 10**6)
 
 
-def _terms(leading, series, exponent, threshold):
-    return {"leading": leading, "series": series, "exponent": exponent, "threshold": threshold}
-
-
-def _beyond_positive_part(power, s=0):
-    """What E softplus(u)^power at u = (x + s)/b has beyond that of its positive part, over b^(power + 1).
-
-    With y = |u| it is an integral over the narrow range in which the two differ, finite at b = 0:
-    softplus(u) = u_+ + softplus(-|u|).
-    """
-    y = t / (1 - t)
-    tail = softplus(-y)
-    density = normal_pdf(b * y - s) + normal_pdf(b * y + s)
-    body = density * tail if power == 1 else density * tail**2 + 2 * normal_pdf(b * y - s) * y * tail
-    ends = (0, Rational(1, 4), Rational(1, 2), Rational(3, 4), 1)
-    return sum(Integral(body / (1 - t) ** 2, (t, *pair)) for pair in zip(ends[:-1], ends[1:], strict=True))
-
-
-def _steep_means(s=0):
-    """E softplus((x + s)/b) b and E softplus(x/b)^2 b^2: those of the positive part at b = 0, and what is beyond."""
-    first = s * normal_cdf(s) + normal_pdf(s)
-    return first + b**2 * _beyond_positive_part(1, s), Rational(1, 2) + b**3 * _beyond_positive_part(2)
-
-
-def _softplus_coefficient():
-    """Least variance of the weight that the other tokens take, in units of 1/nu, over the slope 1/b.
-
-    Their total is T = sum softplus(x_l/b) against sqrt(nu)/b of the hidden one; the risk is
-    E[T^2 + sum softplus^2] - (E T)^2 over nu/b^2, and the length itself varies in T.
-    """
-    first, square = _steep_means()
-
-    def height(first, square):
-        return (length - 1) * (2 * square - first**2) + variance * first**2
-
-    interior = Minimum(height(first, square), over={b: (FLATTEST, 2)}, scan=33)
-    return Min(interior, height(1 / sqrt(2 * pi), Rational(1, 2)))
-
-
-def _softplus_gain():
-    """Largest (E softplus(m (x + s)))^2 / E softplus(m x)^2 over all slopes m, s being the mean of the hidden score.
-
-    Steep and flat slopes are searched by themselves, and both limits are looked at: 1 at m = 0, the positive
-    part at m = oo.
-    """
-    s = sqrt(nu)
-    first, square = GaussianMean(softplus(m * (x + s)), x), GaussianMean(softplus(m * x) ** 2, x)
-    flat = -Minimum(-(first**2) / square, over={m: (FLATTEST**2, 1)}, scan=33)
-    first, square = _steep_means(s)
-    steep = -Minimum(-(first**2) / square, over={b: (FLATTEST, 1)}, scan=33)
-    return Max(1, flat, steep, 2 * (s * normal_cdf(s) + normal_pdf(s)) ** 2)
+def _stated(leading, series, exponent, threshold, known=None):
+    """The four outputs, after what they use of the lengths and what else is known."""
+    known = known or {}
+    outputs = {"leading": leading, "series": series, "exponent": exponent, "threshold": threshold}
+    used = {x for expression in (*outputs.values(), *known.values()) for x in sympify(expression).free_symbols}
+    if variance in used:
+        used.add(length)
+    of_lengths = {letter: mean for letter, mean in OF_LENGTHS.items() if letter in used}
+    return {**of_lengths, **known, **outputs}
 
 
 @corollary(
@@ -124,10 +96,15 @@ def _softplus_gain():
     given=(task, strong, L, activation),
     outputs=OUTPUTS,
     assumes=(*MODEL, ON_MANIFOLD, "P(L >= 2) > 0"),
-    regime=limit("nu -> oo at fixed L", "relative order of the first term left out; the series is asymptotic"),
+    regime=Limit(
+        grows=(nu,), fixed=(L,), correction="relative order of the first term left out; the series is asymptotic"
+    ),
     needs={"minimal": "duranthon2026.minimal-risk"},
-    requires=(Holds(Ge(nu, Rational(1, 1000)), "the signal is no smaller than any expansion in its inverse can bear"),),
-    cases={"is_argmax": IS_ARGMAX, "has_one_token": Eq(L, 1)},
+    requires=(
+        FINITE_SPIKE,
+        Holds(Ge(nu, Rational(1, 1000)), "the signal is no smaller than any expansion in its inverse can bear"),
+    ),
+    recipe={b: Search(FLATTEST, 2, scan=33), w: Search(Rational(1, 4), 1)},
     checks=("duranthon2026_limits.strong_signal", "duranthon2026_limits.risk_threshold"),
     marks="DVG",
     notes=(
@@ -146,71 +123,68 @@ def _softplus_gain():
         "Thresholds are those of long sequences: see length-asymptotics.",
     ),
 )
-def signal_asymptotics(task, nu, L, activation, *, minimal, is_argmax, has_one_token):
+def signal_asymptotics(m, *, minimal):
     """Softmax wins an exponent: exp(-nu/4) against exp(-nu/8) without normalisation and 1/nu for linear growth."""
-    refuse_infinite_spike(task, is_argmax)
-    if has_one_token:
+    if m.when(Eq(L, 1)):
         raise OutOfDomain("L=1 is outside the statement: a single token is the hidden one, no risk is left to expand")
-    known = {length: LengthMean(L, L)}
-    if task == "max":
-        turn = _threshold(task, activation, known) if activation == "softmax" else oo
-        if activation == "softmax":
-            known[mu] = hidden_score(True)
-            return {**known, **_terms(mu / nu, mu / nu * (1 - pi**2 / (12 * nu**2)), 0, turn)}
-        final = minimal(oo, L, task=task, activation=activation)
-        return {**known, **_terms(final, final, 0, turn)}
-    turn = _threshold(task, activation, known)
-    others = length - 1
+    if m.task == "spiked":
+        return _strong_spike(m.activation)
+    if m.activation == "softmax":
+        # the mean largest of the scores is that of the argmax
+        series = mu / nu * (1 - pi**2 / (12 * nu**2))
+        return _stated(mu / nu, series, 0, _threshold(MAX, m.activation), {mu: ARGMAX.lead()})
+    final = minimal.at(m, nu=oo)
+    return _stated(final, final, 0, oo)
+
+
+def _strong_spike(activation):
+    """The spiked task as the signal grows: a first term, and those that are known beyond it."""
+    turn, others = _threshold(SPIKED, activation), length - 1
     if activation == "softmax":
-        z = pi**2 / (4 * nu)
         first = others / 2 * sqrt(pi / nu) * exp(-nu / 4)
-        series = first * (1 - z + Rational(5, 2) * z**2 - Rational(61, 6) * z**3)
-        return {**known, **_terms(first, series, Rational(1, 4), turn)}
+        series = sum(euler(2 * n) / factorial(n) * (pi**2 / (4 * nu)) ** n for n in range(4))
+        return _stated(first, first * series, Rational(1, 4), turn)
     if activation == "linear":
-        return {**known, **_terms(length / nu, length / nu - length**3 / (others * nu**2), 0, turn)}
+        return _stated(length / nu, length / nu - length**3 / (others * nu**2), 0, turn)
     if activation == "centred-linear":
-        known[inverse] = LengthMean(1 / L, L)
-        return {**known, **_terms(others / nu, others / nu - others**2 / ((1 - inverse) * nu**2), 0, turn)}
+        return _stated(others / nu, others / nu - others**2 / ((1 - inverse) * nu**2), 0, turn)
     if activation == "softplus":
-        known[variance] = LengthMean((L - length) ** 2, L)
-        first = _softplus_coefficient() / nu
-        return {**known, **_terms(first, first, 0, turn)}
-    first = sqrt(others) * sqrt(pi / (2 * nu)) * exp(-nu / 8)
-    bend = pi**2
+        first = least_coefficient() / nu
+        return _stated(first, first, 0, turn)
+    first, bend, known = sqrt(others) * sqrt(pi / (2 * nu)) * exp(-nu / 8), pi**2, {}
     if activation == "erf":
         # where the two densities cross they fall and rise as exp(-r/2) and exp(r/2), and an erf of width 4 w is off
         # by (8/pi) exp(w^2) Phi(-w); the next order is its second moment in r at the best w
-        known[w] = Root(2 * w * normal_cdf(-w) - normal_pdf(w), w, Rational(1, 4), 1)
+        known = {w: Root(2 * w * normal_cdf(-w) - normal_pdf(w), w)}
         first *= 8 / pi * exp(w**2) * normal_cdf(-w)
         bend = 8 + 8 * w**2 * (1 - w**2)
-    return {**known, **_terms(first, first * (1 - (bend + log(others) ** 2) / (2 * nu)), Rational(1, 8), turn)}
+    return _stated(first, first * (1 - (bend + log(others) ** 2) / (2 * nu)), Rational(1, 8), turn, known)
 
 
-def _threshold(task, activation, known):
-    """The signal at which the risk turns in long sequences; what it needs of the lengths is put into ``known``.
+def _threshold(here, activation):
+    """The signal at which the risk turns in long sequences, c_nu^2 = 2 log L for weights that grow exponentially.
 
     Softmax turns for each length by itself. Softplus at its best, steep, has the risk 1 - nu a^2/(nu b + a/2)
     with a = E[1/L] and b = E[1/L^2], which may stay above one half if lengths differ.
     """
     if activation == "softmax":
-        return LengthMean(2 * log(L) if task == "spiked" else sqrt(2 * log(L)), L)
+        return LengthMean(here.signal_at(2 * log(L)), L)
     if activation in ("erf", "element-wise-optimal"):
-        return 2 * log(length) if task == "spiked" else sqrt(2 * log(length))
-    if task == "max":
+        return here.signal_at(2 * log(length))
+    if here is MAX:
         return oo
     if activation == "softplus":
-        known.update({inverse: LengthMean(1 / L, L), inverse_square: LengthMean(1 / L**2, L)})
         gap = 2 * inverse**2 - inverse_square
         return Piecewise((inverse / (2 * gap), gap > 0), (oo, True))
     return length
 
 
-def _gain(task, activation):
+def _gain(here, activation):
     """What an activation gains over no attention at all, to first order in inverse lengths; its c at a fixed length.
 
     Weights that sum to one gain length by length, others see the mean length; centred linear weights do both.
     """
-    signal = nu if task == "spiked" else nu**2
+    signal = here.c_nu**2
     per_length, per_mean = LengthMean(1 / L, L), 1 / LengthMean(L, L)
     if activation == "softmax":
         return exp(signal) * per_length, exp(signal)
@@ -220,20 +194,20 @@ def _gain(task, activation):
         return (1 + signal) * per_mean, 1 + signal
     if activation == "centred-linear":
         return per_length + signal * per_mean, 1 + signal
-    if activation == "softplus" and task == "spiked":
-        constant = _softplus_gain()
+    if activation == "softplus" and here is SPIKED:
+        constant = largest_gain()
         return constant * per_length, constant
     return None
 
 
+def _gains_little(options):
+    """The gain is at most one, where it is known."""
+    gain = _gain(SPIKED if options["task"] == "spiked" else MAX, options["activation"])
+    return None if gain is None else Le(gain[0], 1)
+
+
 FIXED = Holds(Ne(nu, oo), "the signal is finite: it stays fixed while the sequences grow")
-VALID = tuple(
-    Holds(Le(gain[0], 1), "the lengths are large against what the signal makes of them (the gain is at most one)",
-          only=(("task", name), ("activation", weights)))
-    for name in ("spiked", "max")
-    for weights in KNOWN
-    if (gain := _gain(name, weights)) is not None
-)  # fmt: skip
+VALID = Holds(_gains_little, "the lengths are large against what the signal makes of them (the gain is at most one)")
 
 
 @corollary(
@@ -247,8 +221,9 @@ VALID = tuple(
         "exponent": Output("log c, the gain at a fixed length being c/L", NONNEGATIVE),
     },
     assumes=(*MODEL, ON_MANIFOLD),
-    regime=limit("L -> oo at fixed nu", "O(1/L^2)"),
-    requires=(FIXED, *VALID),
+    regime=Limit(grows=(many,), fixed=(weak,), orders=(2,), correction="O(1/L^2)"),
+    requires=(FIXED, VALID),
+    recipe={slope: Search(FLATTEST**2, 1, scan=33), b: Search(FLATTEST, 1, scan=33)},
     checks=("duranthon2026_limits.long_sequences", "duranthon2026_limits.risk_threshold"),
     marks="DVG",
     notes=(
@@ -267,13 +242,12 @@ VALID = tuple(
         "Max, nu = oo, L -> oo: softmax 0, best element-wise 1/2, erf 0.50127, softplus 1, linear 1.",
     ),
 )
-def length_asymptotics(task, nu, L, activation):
+def length_asymptotics(m):
     """All activations go to risk one; what differs is the constant of 1/L and the signal that prevents it."""
-    found = _gain(task, activation)
+    here = task_of(m)
+    found = _gain(here, m.activation)
     if found is None:
-        raise NotAvailable(f"duranthon2026.length-asymptotics: not known for {activation} in the {task} task")
+        raise NotAvailable(f"{m.owner}: not known for {m.activation} in the {m.task} task")
     gain, constant = found
-    known = {length: LengthMean(L, L)}
-    turn = _threshold(task, activation, known)
-    more = (nu**2 + 2 * nu) / length**2 if (task, activation) == ("spiked", "linear") else 0
-    return {**known, **_terms(1 - gain, 1 - gain + more, log(constant), turn)}
+    more = (nu**2 + 2 * nu) / length**2 if here is SPIKED and m.activation == "linear" else 0
+    return _stated(1 - gain, 1 - gain + more, log(constant), _threshold(here, m.activation))

@@ -1,18 +1,18 @@
 """The Bayes risk, why softmax attains it, and the sum rule it obeys."""
 
-from sympy import sqrt
+from sympy import Eq, oo
 
 from theorem_engine import Output, Source, proposition
 from theorem_engine.registry.duranthon2026.notation import (
-    IS_ARGMAX,
     MODEL,
     RISK,
+    UP_TO_INFINITY,
     L,
     delta,
     nu,
     task,
 )
-from theorem_engine.registry.duranthon2026.weights import bayes_risk
+from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
 
 
 @proposition(
@@ -23,7 +23,7 @@ from theorem_engine.registry.duranthon2026.weights import bayes_risk
     outputs={"risk": RISK},
     symbol=r"\mathcal{E}_{\mathrm{Bayes}}",
     assumes=MODEL,
-    cases={"is_argmax": IS_ARGMAX},
+    requires=(FINITE_SPIKE,),
     checks=("duranthon2026.bayes_estimator",),
     marks="DVG",
     notes=(
@@ -34,14 +34,14 @@ from theorem_engine.registry.duranthon2026.weights import bayes_risk
         "L -> oo at fixed nu: L (1 - risk) -> exp(nu) in the spiked task, exp(nu^2) in the max task.",
     ),
 )
-def bayes_risk_(task, nu, L, delta, *, is_argmax):
+def bayes_risk(m):
     """The posterior of the hidden position is p = softmax(c_nu chi*), c_nu = sqrt(nu) (spiked) or nu (max).
 
     The best estimate is sum_l p_l z*_l, since z* is independent of the position. Its risk is the mean
     posterior probability of the tokens that are not the hidden one: (L-1) E p_2 with token 1 hidden, or
     L (L-1) E p_1 p_2 in the max task, where the tokens themselves carry no mark.
     """
-    return {"risk": delta**2 + bayes_risk(task, is_argmax)}
+    return {"risk": m.delta**2 + task_of(m).bayes_risk()}
 
 
 @proposition(
@@ -52,11 +52,11 @@ def bayes_risk_(task, nu, L, delta, *, is_argmax):
     outputs={
         "risk": RISK,
         "bayes": RISK,
-        "temperature": Output("the overlap m_kk = c_nu at which the weights are the posterior"),
+        "temperature": Output("the overlap m_kk = c_nu at which the weights are the posterior", UP_TO_INFINITY),
     },
     assumes=(*MODEL, "k = c_nu k* and v = v*"),
     needs={"bayes": "duranthon2026.bayes-risk", "manifold": "duranthon2026.manifold-risk"},
-    cases={"is_argmax": IS_ARGMAX},
+    requires=(FINITE_SPIKE,),
     checks=("duranthon2026.bayes_estimator",),
     marks="DVG",
     notes=(
@@ -65,14 +65,13 @@ def bayes_risk_(task, nu, L, delta, *, is_argmax):
         "At nu = oo the risk is reached only as the temperature grows without bound.",
     ),
 )
-def softmax_optimality(task, nu, L, delta, *, bayes, manifold, is_argmax):
+def softmax_optimality(m, *, bayes, manifold):
     """With k = c_nu k* softmax weights are the posterior itself, so the predictor is the Bayes estimator.
 
     The risk is computed as that of attention at the overlaps (c_nu, 1), not as the Bayes risk.
     """
-    best = bayes(nu, L, delta, task=task, is_argmax=is_argmax)
-    if is_argmax:
-        return {"risk": best, "bayes": best, "temperature": nu}
-    slope = sqrt(nu) if task == "spiked" else nu
-    here = manifold(nu=nu, L=L, m_kk=slope, m_vv=1, delta=delta, task=task, activation="softmax")
-    return {"risk": here, "bayes": best, "temperature": slope}
+    c_nu = task_of(m).c_nu
+    if m.when(Eq(m.nu, oo)):
+        return {"risk": bayes.at(m), "bayes": bayes.at(m), "temperature": c_nu}
+    here = manifold.at(m, m_kk=c_nu, m_vv=1, activation="softmax")
+    return {"risk": here, "bayes": bayes.at(m), "temperature": c_nu}

@@ -1,5 +1,7 @@
 """The Bayes-optimal learner from N = alpha D samples: state evolution and its branches."""
 
+import math
+
 from sympy import Eq, Integer, Piecewise, Rational, exp, log, oo, pi, sqrt
 
 from theorem_engine import (
@@ -7,22 +9,19 @@ from theorem_engine import (
     ChannelMean,
     Holds,
     Integers,
+    Interval,
     LargestLog,
     LargestScore,
     Output,
     Source,
-    TokenFront,
+    Start,
     TokenLogSum,
-    TokenSort,
     TokenSum,
-    Unknown,
-    limit,
-    normal_cdf,
     result,
 )
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
-    IS_ARGMAX,
+    PROPORTIONAL,
     UNIT,
     L,
     alpha,
@@ -42,7 +41,7 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     zeta_0,
 )
 from theorem_engine.registry.duranthon2026.notation import REAL, RISK, delta, nu, task, var
-from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
+from theorem_engine.registry.duranthon2026.tasks import ARGMAX, FINITE_SPIKE, hidden_first, task_of
 
 d_k = var("d_k", "1-q_k", "mean squared error of k over D", UNIT)
 d_v = var("d_v", "1-q_v", "mean squared error of v over D", UNIT)
@@ -65,25 +64,24 @@ RECOVERED = Rational(1, 10**6)
 START = Rational(1, 10**6)
 
 
-def score_fields(task, is_argmax):
+def score_fields(task):
     """Fields of the scores: letters per token and per sample, and definitions of omega and of the log weights.
 
     In the max task the score along k* of each token is omega plus Gaussian noise of variance 1 - q_k, and the
     hidden position is drawn from softmax(nu score).
     """
-    if task == "spiked":
+    if task.is_marked:
         return (eta,), (), {omega: sqrt(q_k) * eta + sqrt(nu) * q_k * first, place: sqrt(nu) * omega}
-    front = TokenSort(score) if is_argmax else TokenFront(score, nu, normal_cdf(draw))
-    fields = {omega: q_k * front + sqrt(q_k * d_k) * eta, place: LargestLog(omega, *noise(is_argmax))}
-    return (score, eta), () if is_argmax else (draw,), fields
+    fields = {omega: q_k * hidden_first(task) + sqrt(q_k * d_k) * eta, place: LargestLog(omega, *noise(task))}
+    return (score, eta), () if task is ARGMAX else (draw,), fields
 
 
-def noise(is_argmax):
+def noise(task):
     """What is unknown of the scores along k* given omega, and the slope with which they choose the position."""
-    return (sqrt(d_k),) if is_argmax else (sqrt(d_k), nu)
+    return (sqrt(d_k),) if task is ARGMAX else (sqrt(d_k), nu)
 
 
-def fields(task, is_argmax, q_v=q_v):
+def fields(task, q_v=q_v):
     """Random letters and definitions: cavity fields omega and w, and the log weight of each position."""
     values = {
         w: sqrt(q_v) * zeta,
@@ -92,15 +90,21 @@ def fields(task, is_argmax, q_v=q_v):
         weight: place - gap**2 / 2,
         p_0: exp(TokenSum(first * weight) - TokenLogSum(weight)),
     }
-    per_token, per_sample, scores = score_fields(task, is_argmax)
+    per_token, per_sample, scores = score_fields(task)
     return (*per_token, zeta), (zeta_0, *per_sample), {**scores, **values}
 
 
-def channel(task, is_argmax, L, draws, bodies, q_v=q_v):
-    """Means over the fields."""
-    per_token, per_sample, where = fields(task, is_argmax, q_v)
+def channel(task, L, draws, q_v=q_v, averaged=None):
+    """Means over the fields, of what the learner needs or of other functions of them."""
+    per_token, per_sample, where = fields(task, q_v)
     return ChannelMean.of(
-        bodies, token_normals=per_token, normals=per_sample, first=first, tokens=L, samples=draws, where=where
+        averaged or bodies(task),
+        token_normals=per_token,
+        normals=per_sample,
+        first=first,
+        tokens=L,
+        samples=draws,
+        where=where,
     )
 
 
@@ -110,29 +114,29 @@ ALONE = exp(TokenSum(first * place) - TokenLogSum(place))
 
 def information(task, seen):
     """The mean that gives the conjugate of q_k: Fisher information of a sample about k, over alpha."""
-    return nu * seen.mean("p") if task == "spiked" else seen.mean("g g")
+    return nu * seen.mean("p") if task.is_marked else seen.mean("g g")
 
 
-def alone(task, L, seen, bayes):
+def alone(m, task, seen, bayes):
     """Mean posterior probability of the hidden position for one who sees the score alone.
 
     In the spiked task it is that of one who knows k, with the signal nu q_k.
     """
-    return 1 - bayes(nu * q_k, L, task="spiked", is_argmax=False) if task == "spiked" else seen.mean("alone")
+    return 1 - bayes.at(m, nu=m.nu * q_k, delta=0) if task.is_marked else seen.mean("alone")
 
 
-def bodies(task, is_argmax):
+def bodies(task):
     """What is averaged over the fields."""
     found = {"p": p_0, "p zeta": p_0 * zeta_0**2, "log Z": TokenLogSum(weight)}
-    if task == "max":
+    if not task.is_marked:
         found["alone"] = ALONE
-        found["g g"] = TokenSum(LargestScore(omega, -(gap**2) / 2, *noise(is_argmax)) ** 2)
+        found["g g"] = TokenSum(LargestScore(omega, -(gap**2) / 2, *noise(task)) ** 2)
     return found
 
 
 def free_entropy(task, alpha, L, seen):
     """alpha E log Z plus the entropic terms."""
-    normalisation = -log(2 * pi * tau) / 2 - (log(L) + nu * q_k / 2 if task == "spiked" else 0)
+    normalisation = -log(2 * pi * tau) / 2 - (log(L) + nu * q_k / 2 if task.is_marked else 0)
     entropic = (qh_k * d_k - log(1 + qh_k) + qh_v * d_v - log(1 + qh_v)) / 2
     return alpha * (seen.mean("log Z") + normalisation) + entropic
 
@@ -145,6 +149,30 @@ SIGNAL = Holds(nu > 0, "the max task needs a signal; at nu = 0 it is the spiked 
 SHORT = 3
 
 
+def default_draws(m):
+    """Those asked for; else enough for the third digit."""
+    return m.draws if m.draws is not None else 2**14 if m.task == "spiked" else 2**13
+
+
+def can_recover(m):
+    """Whether there is a branch with v known: without noise, from one sample per dimension on."""
+    return m.when(Eq(m.delta, 0)) and m.when(m.alpha > 1)
+
+
+def is_recovered(m):
+    """Whether that branch is asked for."""
+    return m.branch == "informed" and can_recover(m)
+
+
+def starts(m):
+    """Errors of k and v where the iteration begins; the branch it leads to is what the statement means."""
+    if is_recovered(m):
+        return {d_k: Start(1 / (1 + m.alpha), positive=True, method="anderson")}
+    known = m.branch == "informed" and not m.when(Eq(m.delta, 0))
+    begin = Start(START if known else 1 - START, method="iteration")
+    return {d_k: begin, d_v: begin}
+
+
 @result(
     "duranthon2026.bayes-learner",
     costly=True,
@@ -155,13 +183,16 @@ SHORT = 3
         "risk": RISK,
         "q_k": Output("overlap of the posterior mean of k with k*", UNIT),
         "q_v": Output("overlap of the posterior mean of v with v*", UNIT),
-        "free_entropy": Output("log evidence per dimension; infinite where v is recovered without noise"),
+        "free_entropy": Output(
+            "log evidence per dimension; infinite where v is recovered without noise",
+            Interval(-math.inf, math.inf, right_open=False),
+        ),
     },
     assumes=LEARNER,
-    regime=limit("N, D -> oo with N = alpha D"),
-    requires=(SIGNAL,),
+    regime=PROPORTIONAL,
+    requires=(FINITE_SPIKE, SIGNAL),
+    recipe=starts,
     needs={"bayes": "duranthon2026.bayes-risk", "learner": "duranthon2026.bayes-learner"},
-    cases={"is_argmax": IS_ARGMAX, "has_no_noise": Eq(delta, 0), "has_enough": alpha > 1, "is_short": L <= SHORT},
     error_kind="statistical",
     checks=(
         "duranthon2026_cavity.two_answers",
@@ -184,82 +215,74 @@ SHORT = 3
         "algorithmic threshold at sizes of a thousand.",
     ),
 )
-def bayes_learner(
-    task, nu, L, delta, alpha, branch, draws, *, bayes, learner, is_argmax, has_no_noise, has_enough, is_short
-):
+def bayes_learner(m, *, bayes, learner):
     """q_a = qh_a/(1 + qh_a) for the overlaps of k and v, from the posterior of the hidden position given the fields.
 
     p_1 is the posterior weight of the true position; qh_v = alpha E[p_1 zeta_0^2]/tau, tau = delta^2 + 1 - q_v,
     and qh_k = alpha nu E p_1 in the spiked task, alpha E |g|^2 with g the score of the fields in the max task.
     """
-    refuse_infinite_spike(task, is_argmax)
-    if draws is None:
-        draws = 2**14 if task == "spiked" else 2**13
-    if branch == "informed" and has_no_noise and has_enough:
-        return _recovered(task, is_argmax, is_short, alpha, L, draws, bayes)
-    known = branch == "informed" and not has_no_noise
-    start = START if known else 1 - START
-    seen = channel(task, is_argmax, L, draws, bodies(task, is_argmax))
+    task, draws = task_of(m), default_draws(m)
+    if is_recovered(m):
+        return _recovered(m, task, draws, bayes)
+    seen = channel(task, m.L, draws)
     found = {
-        "risk": delta**2 + 1 - q_v * alone(task, L, seen, bayes),
+        "risk": m.delta**2 + 1 - q_v * alone(m, task, seen, bayes),
         "q_k": q_k,
         "q_v": q_v,
-        "free_entropy": free_entropy(task, alpha, L, seen),
+        "free_entropy": free_entropy(task, m.alpha, m.L, seen),
     }
-    if has_no_noise and has_enough:
+    if can_recover(m):
         # where the iteration leads to recovery it ends in the informed branch, which is known better
-        chosen = {"task": task, "branch": "informed", "is_argmax": is_argmax, "is_short": is_short}
-        other = {name: getattr(learner, name)(nu, L, delta, alpha, draws, has_no_noise=True, has_enough=True, **chosen)
-                 for name in found}  # fmt: skip
+        other = {name: getattr(learner, name).at(m, branch="informed", draws=draws) for name in found}
         found = {name: Piecewise((other[name], d_v < RECOVERED), (value, True)) for name, value in found.items()}
     return {
         q_k: 1 - d_k,
         q_v: 1 - d_v,
-        tau: delta**2 + d_v,
-        qh_k: alpha * information(task, seen),
-        qh_v: alpha * seen.mean("p zeta") / tau,
-        d_k: Unknown(1 / (1 + qh_k), start, method="iteration"),
-        d_v: Unknown(tau / (tau + alpha * seen.mean("p zeta")), start, method="iteration"),
+        tau: m.delta**2 + d_v,
+        qh_k: m.alpha * information(task, seen),
+        qh_v: m.alpha * seen.mean("p zeta") / tau,
+        d_k: 1 / (1 + qh_k),
+        d_v: tau / (tau + m.alpha * seen.mean("p zeta")),
         **found,
     }
 
 
-def _recovered(task, is_argmax, is_short, alpha, L, draws, bayes):
+def _recovered(m, task, draws, bayes):
     """The branch with v known: the label then tells the position, and only k is left to learn."""
     # a weight that leaves the hidden position alone
     sure = 10**6 * (first - 1)
-    if task == "spiked":
-        learned, seen = {d_k: 1 / (1 + alpha * nu)}, None
+    if task.is_marked:
+        learned, seen = 1 / (1 + m.alpha * m.nu), None
     else:
-        found = {"alone": ALONE, "g g": TokenSum(LargestScore(omega, sure, *noise(is_argmax)) ** 2)}
-        seen = (_over_differences if is_short else _over_draws)(found, is_argmax, L, draws)
-        learned = {d_k: Unknown(1 / (1 + alpha * seen.mean("g g")), 1 / (1 + alpha), positive=True, method="anderson")}
+        found = {"alone": ALONE, "g g": TokenSum(LargestScore(omega, sure, *noise(task)) ** 2)}
+        seen = (_over_differences if m.when(m.L <= SHORT) else _over_draws)(found, task, m.L, draws)
+        learned = 1 / (1 + m.alpha * seen.mean("g g"))
     return {
-        **learned,
+        d_k: learned,
         q_k: 1 - d_k,
-        "risk": 1 - alone(task, L, seen, bayes),
+        "risk": 1 - alone(m, task, seen, bayes),
         "q_k": q_k,
         "q_v": Integer(1),
         "free_entropy": oo,
     }
 
 
-def _over_draws(found, is_argmax, L, draws):
+def _over_draws(found, task, L, draws):
     """Means over the scores, the hidden position being the first one."""
-    per_token, per_sample, where = score_fields("max", is_argmax)
+    per_token, per_sample, where = score_fields(task)
     return ChannelMean.of(
         found, token_normals=per_token, normals=per_sample, first=first, tokens=L, samples=draws, where=where
     )
 
 
-def _over_differences(found, is_argmax, L, draws):
+def _over_differences(found, task, L, draws):
     """The same means as integrals over omega, whose tokens are independent before the hidden position is known.
 
     Each position is the hidden one with its probability given omega, and all are alike: L times the first one.
     """
-    where = {omega: sqrt(q_k) * eta, place: LargestLog(omega, *noise(is_argmax))}
+    where = {omega: sqrt(q_k) * eta, place: LargestLog(omega, *noise(task))}
     hidden = L * exp(TokenSum(first * place))
-    softening = sqrt(d_k) if is_argmax else sqrt(d_k) + 1 / nu
+    softening = sqrt(d_k) if task is ARGMAX else sqrt(d_k) + 1 / nu
     return ChannelMean.of(
         {name: hidden * body for name, body in found.items()}, token_normals=(eta,), normals=(), first=first,
         tokens=L, scale=softening / sqrt(q_k), where=where,

@@ -2,9 +2,8 @@
 
 from sympy import cosh, exp, log, oo, sqrt
 
-from theorem_engine import REAL, GaussianMean, Interval, LengthMean, Output, Source, Tokens, corollary
+from theorem_engine import GaussianMean, Interval, LengthMean, Output, Source, corollary
 from theorem_engine.registry.duranthon2026.notation import (
-    IS_ARGMAX,
     MODEL,
     ON_MANIFOLD,
     RISK,
@@ -15,18 +14,16 @@ from theorem_engine.registry.duranthon2026.notation import (
     n,
     n_2,
     nu,
-    p,
     task,
     x,
-    y,
 )
-from theorem_engine.registry.duranthon2026.weights import hidden_score, refuse_infinite_spike
+from theorem_engine.registry.duranthon2026.tasks import ARGMAX, FINITE_SPIKE, task_of
 
+#: Where an infimum is a limit, the overlaps grow without bound on the way to it, of either sign.
+ANY_SIZE = Interval(-oo, oo, left_open=False, right_open=False)
 MINIMISER = {
-    "m_kk": Output(
-        "minimising overlap k.k*/D; infinite where the infimum is a limit", Interval(-oo, oo, right_open=False)
-    ),
-    "m_vv": Output("minimising overlap v.v*/D", REAL),
+    "m_kk": Output("minimising overlap k.k*/D; infinite where the infimum is a limit", ANY_SIZE),
+    "m_vv": Output("minimising overlap v.v*/D; infinite where the infimum is a limit at vanishing weights", ANY_SIZE),
 }
 
 
@@ -37,7 +34,7 @@ MINIMISER = {
     given=(task, nu, L, delta),
     outputs={"risk": RISK, **MINIMISER},
     assumes=(*MODEL, ON_MANIFOLD),
-    cases={"is_argmax": IS_ARGMAX},
+    requires=(FINITE_SPIKE,),
     checks=("duranthon2026.best_linear_estimator",),
     marks="DVG",
     notes=(
@@ -48,14 +45,14 @@ MINIMISER = {
         "Small nu: 1 - 1/L - nu (L-1)^2/L^3 in the spiked task, with nu^2 for nu in the max task.",
     ),
 )
-def linear_risk(task, nu, L, delta, *, is_argmax):
+def linear_risk(m):
     """Weights 1 + chi_l with chi = a chi*: S and Q are polynomials in a, and the best a is explicit.
 
     Only the mean length and, in the max task, the mean mu of chi* at the hidden position enter; mu is
     nu times the Bayes risk by Stein's identity.
     """
-    refuse_infinite_spike(task, is_argmax)
-    if task == "spiked":
+    task = task_of(m)
+    if task.is_marked:
         slope = sqrt(nu) * (length - 1) / length
         weight = 1 + slope * sqrt(nu)
         return {
@@ -66,7 +63,7 @@ def linear_risk(task, nu, L, delta, *, is_argmax):
         }
     return {
         length: LengthMean(L, L),
-        mu: hidden_score(is_argmax),
+        mu: task.lead(),
         "risk": delta**2 + ((length - 1) - mu**2) / length,
         "m_kk": mu,
         "m_vv": 1 / length,
@@ -81,7 +78,7 @@ def linear_risk(task, nu, L, delta, *, is_argmax):
     outputs={"risk": RISK},
     symbol=r"\mathcal{E}_{\mathrm{ew}}",
     assumes=(*MODEL, ON_MANIFOLD),
-    cases={"is_argmax": IS_ARGMAX},
+    requires=(FINITE_SPIKE,),
     checks=("duranthon2026.element_wise_estimator",),
     marks="DVG",
     notes=(
@@ -92,22 +89,19 @@ def linear_risk(task, nu, L, delta, *, is_argmax):
         "Max, nu = oo: (L-1)/(2L-1), which tends to 1/2.",
     ),
 )
-def element_wise_bound(task, nu, L, delta, *, is_argmax):
+def element_wise_bound(m):
     """The best weight of a token given only its own score is the posterior probability given that score.
 
     Its risk is one minus the mean square of that probability, summed over tokens. In the max task the
     probability is L pi_L(chi*), pi_L(y) being the mean of the softmax weight of a token whose score is y.
     """
-    refuse_infinite_spike(task, is_argmax)
-    mean_length = LengthMean(L, L)
-    if task == "spiked":
+    task, known = task_of(m), {length: LengthMean(L, L)}
+    if task.is_marked:
         # for a single token the logarithm is infinite and the whole vanishes, as it should
         balance = 1 / (2 * cosh((sqrt(nu) * x - log(length - 1)) / 2))
-        risk = sqrt(length - 1) * exp(-nu / 8) * GaussianMean(balance, x)
-        return {length: mean_length, "risk": delta**2 + risk}
-    if is_argmax:
+        return {**known, "risk": delta**2 + sqrt(length - 1) * exp(-nu / 8) * GaussianMean(balance, x)}
+    if task is ARGMAX:
         overlap = LengthMean(LengthMean(n * n_2 / (n + n_2 - 1), L, n), L, n_2)
-        return {length: mean_length, "risk": delta**2 + 1 - overlap / length}
-    tokens = Tokens(L, (x,), {p: (nu * x, nu * y)})
-    weight = tokens.mean(hidden=p) + tokens.mean(hidden=p, each=(1,))
-    return {length: mean_length, "risk": delta**2 + 1 - GaussianMean(weight**2, y) / length}
+    else:
+        overlap = GaussianMean(task.density(x) ** 2, x)
+    return {**known, "risk": delta**2 + 1 - overlap / length}

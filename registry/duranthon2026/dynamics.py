@@ -5,6 +5,7 @@ from sympy import Abs, And, Eq, Gt, Integer, Matrix, Max, Rational, sqrt
 from theorem_engine import (
     REAL,
     Activation,
+    Descent,
     Eigenvalues,
     Flow,
     Interval,
@@ -13,7 +14,7 @@ from theorem_engine import (
     Source,
     result,
 )
-from theorem_engine.errors import NotAvailable
+from theorem_engine.base.errors import NotAvailable
 from theorem_engine.registry.duranthon2026.notation import (
     ACTIVATIONS,
     GRAM,
@@ -35,7 +36,8 @@ from theorem_engine.registry.duranthon2026.notation import (
     task,
     var,
 )
-from theorem_engine.registry.duranthon2026.weights import meaning
+from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
+from theorem_engine.registry.duranthon2026.weights import weights_of
 
 time = var("time", "t", "time of the flow", Interval(0, 1000), typical=(0, 0.3))
 #: The minimum is known for these; a user's own normalised kernel may be tried.
@@ -47,6 +49,9 @@ e_kk = var("e_kk", r"\partial_{q_{kk}}\mathcal{E}", "derivative of the risk in q
 e_vv = var("e_vv", r"\partial_{q_{vv}}\mathcal{E}", "derivative of the risk in q_vv", REAL)
 e_kv = var("e_kv", r"\partial_{q_{kv}}\mathcal{E}", "derivative of the risk in q_kv", REAL)
 lowest = var("lowest", r"\lambda_{\min}", "smallest Hessian eigenvalue in the span of k* and v*", REAL)
+FOUR = (m_kk, m_kv, m_vk, m_vv)
+#: Where the mismatched minimum is known, and followed from.
+KNOWN = {nu: 2, L: 10}
 SEVEN = {q.name: Output(f"{q.name} ({q.meaning})", REAL) for q in ORDER}
 
 
@@ -54,15 +59,16 @@ SEVEN = {q.name: Output(f"{q.name} ({q.meaning})", REAL) for q in ORDER}
 K_BESIDE = tuple(var(f"k_{i}", f"k_{i}", f"component of k along direction {i}, beside k* and v*", REAL) for i in (3, 4))
 V_BESIDE = tuple(var(f"v_{i}", f"v_{i}", f"component of v along direction {i}, beside k* and v*", REAL) for i in (3, 4))
 NONE = Integer(0)
+ON_MANIFOLD = Eq(m_kv**2 + m_vk**2 + q_kv**2, 0)
 
 
-def vectors(is_on_manifold):
+def vectors(m):
     """k and v by their components along k*, v* and the two directions beside; those that stay zero are left out.
 
     On the manifold k has no part along v* or v, and v none along k* or k.
     """
     k_3, k_4, v_3, v_4 = *K_BESIDE, *V_BESIDE
-    if is_on_manifold:
+    if m.when(ON_MANIFOLD):
         return (m_kk, NONE, k_3, NONE), (NONE, m_vv, NONE, v_4)
     return (m_kk, m_kv, k_3, k_4), (m_vk, m_vv, v_3, v_4)
 
@@ -84,15 +90,16 @@ def flow_rates(key, value, slope):
     return {letter: rate for letter, rate in rates.items() if letter != NONE}
 
 
-def start_beside(is_on_manifold, has_flat_key, has_flat_value):
+def start_beside(m):
     """Components beside k* and v* of vectors with the given overlaps: R_kk, R_kv and R_vv taken apart."""
     rest_k, rest_v = q_kk - m_kk**2 - m_kv**2, q_vv - m_vv**2 - m_vk**2
     k_3, k_4, v_3, v_4 = *K_BESIDE, *V_BESIDE
     start = dict.fromkeys((k_3, k_4, v_3, v_4), NONE)
+    has_flat_key = m.when(Eq(q_kk, m_kk**2 + m_kv**2))
     if not has_flat_key:
         start[k_3] = sqrt(Max(0, rest_k))
-    if not has_flat_value:
-        if not is_on_manifold and not has_flat_key:
+    if not m.when(Eq(q_vv, m_vv**2 + m_vk**2)):
+        if not m.when(ON_MANIFOLD) and not has_flat_key:
             start[v_3] = (q_kv - m_kk * m_vk - m_kv * m_vv) / start[k_3]
         # a part this small may be lost in rounding, and is as small in the squared norm, all that it enters
         start[v_4] = sqrt(Max(0, rest_v - start[v_3] ** 2))
@@ -108,13 +115,8 @@ def start_beside(is_on_manifold, has_flat_key, has_flat_value):
     given_rules=SHIFT_RULES,
     outputs={**SEVEN, "risk": RISK},
     assumes=(*MODEL, "gradient flow of the population risk in k and v"),
-    requires=(GRAM,),
+    requires=(FINITE_SPIKE, GRAM),
     needs={"population": "duranthon2026.population-risk"},
-    cases={
-        "is_on_manifold": Eq(m_kv**2 + m_vk**2 + q_kv**2, 0),
-        "has_flat_key": Eq(q_kk, m_kk**2 + m_kv**2),
-        "has_flat_value": Eq(q_vv, m_vv**2 + m_vk**2),
-    },
     checks=("duranthon2026_descent.vector_flow",),
     marks="DV",
     notes=(
@@ -123,27 +125,20 @@ def start_beside(is_on_manifold, has_flat_key, has_flat_value):
         "From small or matched starts softmax reaches m_kk = c_nu, m_vv = 1 and the Bayes risk; m_kk converges last.",
     ),
 )
-def gradient_flow(
-    task, nu, L, activation, m_kk, m_kv, m_vk, m_vv, q_kk, q_vv, q_kv, shift, time, *, population, is_on_manifold,
-    has_flat_key, has_flat_value,
-):  # fmt: skip
+def gradient_flow(m, *, population):
     """The gradient in k and v is a combination of k*, v*, k and v, so the overlaps obey their own equations.
 
     They are followed as vectors k and v in the span of k*, v* and two further directions, where the equations are
     those of descent itself and no start is singular.
     """
-    if getattr(meaning(activation, task, False, shift), "breaks", ()):
-        raise NotAvailable("duranthon2026.gradient-flow: weights with kinks have no gradient here")
-    key, value = vectors(is_on_manifold)
+    if weights_of(m, task_of(m)).breaks:
+        raise NotAvailable(f"{m.owner}: weights with kinks have no gradient here")
+    key, value = vectors(m)
     here = order_parameters(key, value)
-
-    def at(output):
-        place = {q.name: part for q, part in here.items()}
-        return getattr(population, output)(task=task, activation=activation, shift=shift, nu=nu, L=L, **place)
-
-    rates = flow_rates(key, value, lambda q: at(f"d_{q.name}"))
-    start = start_beside(is_on_manifold, has_flat_key, has_flat_value)
-    law = Flow.of(rates, {x: start[x] for x in rates if x in start}, time, readings=(at("risk"),))
+    place = {q.name: part for q, part in here.items()}
+    rates = flow_rates(key, value, lambda q: getattr(population, f"d_{q.name}").at(m, **place))
+    start = start_beside(m)
+    law = Flow.of(rates, {x: start[x] for x in rates if x in start}, time, readings=(population.risk.at(m, **place),))
     final = {x: law.at(x) for x in rates}
     return {**{q.name: part.xreplace(final) for q, part in here.items()}, "risk": law.reading()}
 
@@ -161,7 +156,12 @@ def gradient_flow(
         "exists": Output("whether all of them are positive and k is mainly along v*"),
     },
     assumes=MODEL,
+    requires=(FINITE_SPIKE,),
     needs={"population": "duranthon2026.population-risk"},
+    recipe={
+        letter: Descent(value, known=KNOWN)
+        for letter, value in zip(FOUR, (Rational(3, 10), 2, Rational(7, 20), 0), strict=True)
+    },
     checks=("duranthon2026_descent.stationary_point", "duranthon2026_descent.mismatched_basin"),
     marks="DVE",
     notes=(
@@ -171,7 +171,7 @@ def gradient_flow(
         "For nu = 1 and 2 at L = 10 its risk exceeds that of uniform attention, 1 - 1/L.",
     ),
 )
-def mismatched_minimum(task, nu, L, activation, *, population):
+def mismatched_minimum(m, *, population):
     """A strict local minimum of the risk over k and v in the span of k* and v*, checked against leaving that span.
 
     It is followed from nu = 2, L = 10 to the signal and length asked for; where it does not exist, the descent is
@@ -180,30 +180,21 @@ def mismatched_minimum(task, nu, L, activation, *, population):
     Transverse to the span the Hessian is the 2 x 2 matrix of twice the derivatives in q_kk and q_vv, with the
     derivative in q_kv off the diagonal, once for each further direction.
     """
-    four = (m_kk, m_kv, m_vk, m_vv)
-    # the search stays away from k = 0 and from multiples of k*
-    cases = {"has_no_rest": False, "is_near": False, "is_rounded": False, "has_no_key": False, "is_off": True}
-    options = {"task": task, "activation": activation, "nu": nu, "L": L, **cases}
     norms = {q_kk: m_kk**2 + m_kv**2, q_vv: m_vk**2 + m_vv**2, q_kv: m_kk * m_vk + m_kv * m_vv}
-
-    def reduced(output):
-        return getattr(population, output)(**options, **{q.name: norms.get(q, q) for q in ORDER})
-
-    # a minimum known at nu = 2, L = 10, from which this one is followed
-    start = dict(zip(four, (Rational(3, 10), 2, Rational(7, 20), 0), strict=True))
-    best = LocalMinimum(reduced("risk"), start, {nu: 2, L: 10}, basin=m_kv - 2 * Abs(m_kk))
-    slopes = [reduced("risk").diff(a) for a in four]
-    inner = Eigenvalues(Matrix(4, 4, lambda i, j: slopes[i].diff(four[j])))
+    place = {q.name: norms.get(q, q) for q in ORDER}
+    risk = population.risk.at(m, **place)
+    best = LocalMinimum(risk, over=FOUR, basin=m_kv - 2 * Abs(m_kk))
+    inner = Eigenvalues(Matrix(4, 4, lambda i, j: risk.diff(FOUR[i]).diff(FOUR[j])))
     middle, half = e_kk + e_vv, sqrt((e_kk - e_vv) ** 2 + e_kv**2)
     eigenvalues = [*(inner.real(i) for i in range(4)), middle + half, middle + half, middle - half, middle - half]
     return {
-        **{q: best.at(q) for q in four},
-        e_kk: reduced("d_q_kk"),
-        e_vv: reduced("d_q_vv"),
-        e_kv: reduced("d_q_kv"),
+        **{q: best.at(q) for q in FOUR},
+        e_kk: population.d_q_kk.at(m, **place),
+        e_vv: population.d_q_vv.at(m, **place),
+        e_kv: population.d_q_kv.at(m, **place),
         lowest: inner.real(3),
         "risk": best,
-        **{q.name: norms.get(q, q) for q in ORDER},
+        **place,
         "eigenvalues": eigenvalues,
         "exists": And(Gt(m_kv, 2 * Abs(m_kk)), Gt(lowest, 0), Gt(middle - half, 0)),
     }

@@ -1,6 +1,7 @@
 """Empirical risk minimisation from N = alpha D samples: the replica-symmetric equations."""
 
 from dataclasses import replace
+from functools import partial
 
 from sympy import Abs, Integer, Max, Rational, sqrt
 
@@ -8,23 +9,17 @@ from theorem_engine import (
     NONNEGATIVE,
     ChannelMean,
     Doubt,
+    Holds,
     Output,
-    ProximalPoint,
     Source,
-    TokenFront,
-    TokenSort,
+    Start,
     TokenSum,
-    Unknown,
-    limit,
-    normal_cdf,
     result,
 )
-from theorem_engine.errors import OutOfDomain
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
-    IS_ARGMAX,
     LONGEST_SOFTMAX,
-    RESPONSE,
+    ONE_SET,
     UNIT,
     L,
     T_kk,
@@ -39,6 +34,7 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     activation,
     alpha,
     branch,
+    chi,
     chi_hat,
     chi_star,
     draw,
@@ -67,19 +63,22 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     tau,
     w,
     y,
+    z,
     z_hat,
     z_star,
     zeta,
     zeta_0,
 )
 from theorem_engine.registry.duranthon2026.finite_sample_tuning import (
+    BOX,
     NOTE,
     STRENGTHS,
     default_draws,
     tuned_equations,
 )
 from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task
-from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
+from theorem_engine.registry.duranthon2026.sample_loss import proximal_point, weights
+from theorem_engine.registry.duranthon2026.tasks import ARGMAX, FINITE_SPIKE, hidden_first, task_of
 
 ORDER = {
     "m_k": Output("overlap k.k*/D"),
@@ -103,6 +102,9 @@ DOUBTS = (
           "of jumps the risk may be off by 0.07, and minimisers found by descent depend on their start"),
     Doubt("replicon", 1.0, "replica symmetry is unstable, so the prediction is only approximate"),
 )  # fmt: skip
+NOT_LONG = Holds(
+    L <= LONGEST_SOFTMAX, f"L is at most {LONGEST_SOFTMAX} with softmax weights", only=("activation", "softmax")
+)
 REPLICA = (*FINITE_MODEL, "replica symmetry at zero temperature: a result of the replica method, not a theorem")
 NOTES = (
     "Objective 1/2 sum (y - f)^2 + r_k |k|^2/2 + r_v |v|^2/2: with sum (y - f)^2 + r |.|^2/2 the strengths are twice "
@@ -120,21 +122,20 @@ NOTES = (
 )
 
 
-def score_fields(task, is_argmax):
+def score_fields(task):
     """Fields of the scores: random letters, definitions of chi*, omega and of what is left of omega without chi*.
 
     Spiked: omega is Gaussian and chi* enters by its mean given omega. Max: chi* itself, hidden token first.
     """
-    if task == "spiked":
+    if task.is_marked:
         spike = sqrt(nu) * first
         return (eta,), (), {
             omega: m_k * spike + sqrt(q_k) * eta,
             chi_star: spike + m_k / sqrt(q_k) * eta,
             rest_k: s_k / sqrt(q_k) * eta,
         }  # fmt: skip
-    front = TokenSort(score) if is_argmax else TokenFront(score, nu, normal_cdf(draw))
-    fields = {chi_star: front, rest_k: sqrt(s_k) * eta, omega: m_k * chi_star + rest_k}
-    return (score, eta), () if is_argmax else (draw,), fields
+    fields = {chi_star: hidden_first(task), rest_k: sqrt(s_k) * eta, omega: m_k * chi_star + rest_k}
+    return (score, eta), () if task is ARGMAX else (draw,), fields
 
 
 def value_fields(delta):
@@ -147,25 +148,36 @@ def value_fields(delta):
     }
 
 
-def channel(task, is_argmax, delta, activation, L, draws, bodies, finds):
+def channel(m, draws, bodies):
     """Means of functions of the fields and of their proximal point."""
-    per_token, per_sample, fields = score_fields(task, is_argmax)
-    where = {**fields, **value_fields(delta), f_k: (chi_hat - omega) / V_k, f_v: (z_hat - w) / V_v}
+    per_token, per_sample, fields = score_fields(task_of(m))
+    hat = proximal_point(m.activation, m.L)
+    found = {
+        chi_hat: hat.at(chi),
+        z_hat: hat.at(z),
+        rho: y - TokenSum(weights(m.activation).xreplace({chi: chi_hat}) * z_hat),
+        jumped: hat.jumps,
+        f_k: (chi_hat - omega) / V_k,
+        f_v: (z_hat - w) / V_v,
+    }
     return ChannelMean.of(
         bodies,
         token_normals=(*per_token, zeta),
         normals=(zeta_0, *per_sample),
         first=first,
-        tokens=L,
+        tokens=m.L,
         samples=draws,
-        where=where,
-        point=ProximalPoint(activation, (omega, w), y, (V_k, V_v), finds),
+        where={**fields, **value_fields(m.delta), **found},
     )
 
 
-POINT = (chi_hat, z_hat, rho, jumped)
-#: A learnt k always has a part beside k*.
-BESIDE = {"has_no_rest": False, "is_rounded": False}
+def responses(activation, L):
+    """Squares of the responses of a sample to its cavity fields, and the one against a cross overlap."""
+    hat = proximal_point(activation, L)
+    kk, kv, vk, vv = (hat.response(moved, field) for moved in (chi - omega, z - w) for field in (omega, w))
+    return {"kk": kk.square, "kv": kv.square, "vk": vk.square, "vv": vv.square, "cross": kk.dot(vv) + kv.dot(vk)}
+
+
 MEANS = {
     "f_k f_k": TokenSum(f_k**2),
     "f_v f_v": TokenSum(f_v**2),
@@ -178,52 +190,63 @@ MEANS = {
 }
 
 
-def order_equations(task, nu, L, alpha, r_k, r_v, activation, branch, is_argmax, mean):
-    """The self-consistent system of the six order parameters.
-
-    Linear weights may have a second solution, with both overlaps negative and a larger objective: the starts matter.
-    """
-    scale = 1 / L if activation == "linear" else Integer(1)
-    if activation == "linear":
-        size = 1 - scale if task == "max" else sqrt(nu) * (1 - scale)
-    else:
-        size = Integer(2) if is_argmax else sqrt(nu) if task == "spiked" else nu / (1 + nu / 2)
-    known = branch == "informed"
-    begin_k = size if known else Rational(1, 20)
-    begin_v = scale * (Rational(7, 10) if known else Rational(1, 20))
-
-    def unknown(equation, start, positive=False):
-        # a strong ridge on k leaves a nearly linear problem
-        return Unknown(equation, start, positive=positive, along=r_k, method="anderson")
-
+def order_equations(m, mean):
+    """The self-consistent system of the six order parameters."""
     return {
         q_k: m_k**2 + s_k,
         q_v: m_v**2 + s_v,
-        qh_k: alpha * mean("f_k f_k"),
-        qh_v: alpha * mean("f_v f_v"),
-        Vh_k: -alpha * mean("f_k rest") / s_k,
-        Vh_v: -alpha * mean("f_v rest") / s_v,
-        mh_k: alpha * mean("f_k chi") + m_k * Vh_k,
-        mh_v: alpha * mean("f_v z") + m_v * Vh_v,
-        m_k: unknown(mh_k / (r_k + Vh_k), begin_k),
-        m_v: unknown(mh_v / (r_v + Vh_v), begin_v),
-        s_k: unknown(qh_k / (r_k + Vh_k) ** 2, 1 / (1 + r_k + alpha), positive=True),
-        s_v: unknown(qh_v / (r_v + Vh_v) ** 2, scale**2 / (1 + r_v + alpha), positive=True),
-        V_k: unknown(1 / (r_k + Vh_k), 1 / (r_k + alpha / 4), positive=True),
-        V_v: unknown(1 / (r_v + Vh_v), 1 / (r_v + alpha / 4), positive=True),
+        qh_k: m.alpha * mean("f_k f_k"),
+        qh_v: m.alpha * mean("f_v f_v"),
+        Vh_k: -m.alpha * mean("f_k rest") / s_k,
+        Vh_v: -m.alpha * mean("f_v rest") / s_v,
+        mh_k: m.alpha * mean("f_k chi") + m_k * Vh_k,
+        mh_v: m.alpha * mean("f_v z") + m_v * Vh_v,
+        m_k: mh_k / (m.r_k + Vh_k),
+        m_v: mh_v / (m.r_v + Vh_v),
+        s_k: qh_k / (m.r_k + Vh_k) ** 2,
+        s_v: qh_v / (m.r_v + Vh_v) ** 2,
+        V_k: 1 / (m.r_k + Vh_k),
+        V_v: 1 / (m.r_v + Vh_v),
     }
 
 
-def stability(alpha, found):
+def starts(m):
+    """Where the order parameters are looked for, or the ridge strengths that are to be tuned.
+
+    Linear weights may have a second solution, with both overlaps negative and a larger objective: the starts matter.
+    """
+    if isinstance(m.r_k, str) or isinstance(m.r_v, str):
+        return BOX
+    task = task_of(m)
+    scale = 1 / m.L if m.activation == "linear" else Integer(1)
+    if m.activation == "linear":
+        size = (sqrt(m.nu) if task.is_marked else 1) * (1 - scale)
+    else:
+        size = Integer(2) if task is ARGMAX else sqrt(m.nu) if task.is_marked else m.nu / (1 + m.nu / 2)
+    known = m.branch == "informed"
+    begin_k = size if known else Rational(1, 20)
+    begin_v = scale * (Rational(7, 10) if known else Rational(1, 20))
+    # a strong ridge on k leaves a nearly linear problem
+    start = partial(Start, along=r_k, method="anderson")
+    return {
+        m_k: start(begin_k),
+        m_v: start(begin_v),
+        s_k: start(1 / (1 + m.r_k + m.alpha), positive=True),
+        s_v: start(scale**2 / (1 + m.r_v + m.alpha), positive=True),
+        V_k: start(1 / (m.r_k + m.alpha / 4), positive=True),
+        V_v: start(1 / (m.r_v + m.alpha / 4), positive=True),
+    }
+
+
+def stability(alpha, mean):
     """Spectral radius of the linear response of replica symmetry: a 2 x 2 matrix and a scalar."""
-    a_kk, a_kv, a_vv, a_cross = (found.mean(name) for name in ("kk", "kv", "vv", "cross"))
     half, product = (T_kk + T_vv) / 2, T_kv * T_vk
     return {
-        T_kk: alpha * V_k**2 * a_kk,
-        T_kv: alpha * V_k**2 * a_kv,
-        T_vk: alpha * V_v**2 * a_kv,
-        T_vv: alpha * V_v**2 * a_vv,
-        T_x: alpha * V_k * V_v * a_cross,
+        T_kk: alpha * mean("kk"),
+        T_kv: alpha * mean("kv"),
+        T_vk: alpha * mean("vk"),
+        T_vv: alpha * mean("vv"),
+        T_x: alpha * mean("cross"),
         "replicon": Max(half + sqrt(((T_kk - T_vv) / 2) ** 2 + product), Abs(T_x)),
     }
 
@@ -236,37 +259,29 @@ def stability(alpha, found):
     given=(task, nu, L, delta, alpha, activation, r_k, r_v, branch, draws),
     outputs={**OUTPUTS, **ONLY_TUNED},
     assumes=REPLICA,
-    regime=limit("N, D -> oo with N = alpha D", "of order 1/sqrt(D) in a single training set"),
+    regime=ONE_SET,
     needs={"population": "duranthon2026.manifold-risk", "untuned": "duranthon2026.erm-risk"},
-    cases={"is_argmax": IS_ARGMAX, "is_long": L > LONGEST_SOFTMAX},
+    requires=(FINITE_SPIKE, NOT_LONG),
+    recipe=starts,
     doubts=DOUBTS,
     error_kind="statistical",
     checks=("duranthon2026_finite.empirical_risk", "duranthon2026_cavity.minimiser_of_one"),
     marks="DV",
     notes=(*NOTES, "With r_k or r_v 'tuned' the strength that minimises the risk is used and told.", NOTE),
 )
-def erm_risk(
-    task, nu, L, delta, alpha, activation, r_k, r_v, branch, draws, *, population, untuned, is_argmax, is_long
-):
+def erm_risk(m, *, population, untuned):
     """Order parameters of the minimiser of the penalised empirical risk, and its risk on fresh data.
 
     Each sample acts through the proximal point of its loss at the cavity fields; f is the distance to it over the
     width. The means of f give the conjugate parameters, and these give back the overlaps and norms.
     """
-    refuse_infinite_spike(task, is_argmax)
-    if activation == "softmax" and is_long:
-        raise OutOfDomain(f"duranthon2026.erm-risk: L is at most {LONGEST_SOFTMAX} with activation 'softmax'")
-    if draws is None:
-        draws = default_draws(activation, L)
-    chosen = {"task": task, "activation": activation, "is_argmax": is_argmax}
-    if isinstance(r_k, str) or isinstance(r_v, str):
-        return tuned_equations(untuned, OUTPUTS, (r_k, r_v), (nu, L, delta, alpha), draws, branch=branch, **chosen)
-    seen = channel(task, is_argmax, delta, activation, L, draws, MEANS, POINT)
-    squares = dict(zip(("kk", "kv", "vv", "cross"), RESPONSE, strict=True))
-    response = channel(task, is_argmax, delta, activation, L, draws, squares, (*POINT, *RESPONSE))
+    draws = default_draws(m)
+    if isinstance(m.r_k, str) or isinstance(m.r_v, str):
+        return tuned_equations(m, untuned, OUTPUTS, draws)
+    seen, moved = channel(m, draws, MEANS), channel(m, draws, responses(m.activation, m.L))
     return {
-        **order_equations(task, nu, L, alpha, r_k, r_v, activation, branch, is_argmax, seen.mean),
-        "risk": population(nu, L, m_k, m_vv=m_v, q_kk=q_k, q_vv=q_v, delta=delta, **BESIDE, **chosen),
+        **order_equations(m, seen.mean),
+        "risk": population.at(m, m_kk=m_k, m_vv=m_v, q_kk=q_k, q_vv=q_v),
         "train_error": seen.mean("rho rho"),
         "objective": alpha * seen.mean("rho rho") / 2 + (r_k * q_k + r_v * q_v) / 2,
         "m_k": m_k,
@@ -276,5 +291,5 @@ def erm_risk(
         "q_v": q_v,
         "V_v": V_v,
         "jump_fraction": seen.mean("jumped"),
-        **stability(alpha, response),
+        **stability(alpha, moved.mean),
     }

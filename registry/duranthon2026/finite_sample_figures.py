@@ -2,13 +2,15 @@
 
 import theorem_engine as te
 from theorem_engine import Source, declare_figure
-from theorem_engine.execution import default_executor
-from theorem_engine.resuming import Resumed
-from theorem_engine.simulators import simulator
+from theorem_engine.sweeping.executors import default_executor
+from theorem_engine.sweeping.resumed import Resumed
 
 TUNED, LEARNER, LIMIT = "duranthon2026.erm-tuned", "duranthon2026.bayes-learner", "duranthon2026.large-sample-limit"
 CURVE, HARD = "duranthon2026.learning-curve", "duranthon2026.hard-phase"
+ERM = "duranthon2026.erm-risk"
 TOKENS = 3
+#: Seeds that one seed of the figure stands for, so that each training has its own.
+STRIDE = 100
 #: Panels: label, task, strength of the signal.
 PANELS = (("spiked, nu = 1", "spiked", 1), ("spiked, nu = 2", "spiked", 2), ("max, nu = oo", "max", "inf"))
 ACTIVATIONS = ("softmax", "linear")
@@ -30,11 +32,8 @@ def swept(entry, points, label, folder, jobs):
 
 def trained(point):
     """Mean and standard error of the risk of minimisers found by L-BFGS from an informed start."""
-    import numpy as np
-
-    runs, seed = point["runs"], point["seed"]
-    found = simulator("duranthon2026_finite.empirical_risk")(point, np.random.default_rng(seed), runs)["risk"]
-    return [float(found.mean()), float(found.std(ddof=1) / np.sqrt(runs))]
+    found = te.simulate(ERM, **point)
+    return [found["risk"], found.errors["risk"]]
 
 
 @declare_figure(
@@ -43,7 +42,7 @@ def trained(point):
     source=Source("2509.21936", "Figure 3"),
     marks="DV",
     size=(13, 4.5),
-    least={"runs": 1, "size": 20, "seed": 0, "jobs": 1},
+    least={"runs": 2, "size": 20, "seed": 0, "jobs": 1},
 )
 def fig_3(runs=4, size=400, seed=0, jobs=2, folder=""):
     """Test risk against alpha at L = 3 with tuned ridge strengths: theory, simulations, the Bayes-optimal learner.
@@ -74,7 +73,7 @@ def fig_3(runs=4, size=400, seed=0, jobs=2, folder=""):
     learner = swept(LEARNER, bayes, "fig-3 Bayes", folder, jobs)
     strengths = {name: theory[name].values.tolist() for name in ("r_k", "r_v")}
     trainings = [
-        {**point, "nu": float(point["nu"]), "L": TOKENS, "delta": 0.0, "size": size, "runs": runs, "seed": [seed, i],
+        {**point, "L": TOKENS, "size": size, "samples": runs, "seed": STRIDE * seed + i,
          "r_k": strengths["r_k"][i], "r_v": strengths["r_v"][i], "tokens_type": "float32" if size > 3000 else "float64"}
         for i, point in enumerate(points)
     ]  # fmt: skip

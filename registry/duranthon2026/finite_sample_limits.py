@@ -1,13 +1,15 @@
 """Tuned regularisation, and the limits of strong ridge and of many samples."""
 
-from sympy import Eq, Integer, sqrt
+from dataclasses import replace
 
-from theorem_engine import NONNEGATIVE, Integers, Interval, Output, Source, corollary, limit, result
+from sympy import Integer, sqrt
+
+from theorem_engine import NONNEGATIVE, Integers, Interval, Limit, Output, Source, corollary, result
 from theorem_engine.registry.duranthon2026.finite_sample import DOUBTS, NOTES, OUTPUTS, REPLICA
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
-    IS_ARGMAX,
     LONGEST_SOFTMAX,
+    ONE_SET,
     L,
     V_v,
     activation,
@@ -19,9 +21,15 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     m_v,
     q_v,
 )
-from theorem_engine.registry.duranthon2026.finite_sample_tuning import NOTE, STRENGTHS, default_draws, tuned_equations
-from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task, var
-from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
+from theorem_engine.registry.duranthon2026.finite_sample_tuning import (
+    BOX,
+    NOTE,
+    STRENGTHS,
+    default_draws,
+    tuned_equations,
+)
+from theorem_engine.registry.duranthon2026.notation import RISK, UP_TO_INFINITY, delta, nu, task, var
+from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE
 
 tuned_L = var("L", "L", "tokens in a sequence", Integers(2, LONGEST_SOFTMAX), typical=(2, 3))
 s_1 = var("s_1", "s_1", "weight of the hidden token at k = 0", NONNEGATIVE)
@@ -38,9 +46,10 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
     given=(task, nu, tuned_L, delta, alpha, activation, draws),
     outputs={**OUTPUTS, **STRENGTHS},
     assumes=REPLICA,
-    regime=limit("N, D -> oo with N = alpha D", "of order 1/sqrt(D) in a single training set"),
+    regime=ONE_SET,
     needs={"risk": "duranthon2026.erm-risk"},
-    cases={"is_argmax": IS_ARGMAX},
+    requires=(FINITE_SPIKE,),
+    recipe=BOX,
     doubts=DOUBTS,
     error_kind="statistical",
     checks=("duranthon2026_finite.empirical_risk", "duranthon2026_cavity.minimiser_of_one"),
@@ -52,13 +61,9 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
         *NOTES[:1],
     ),
 )
-def erm_tuned(task, nu, L, delta, alpha, activation, draws, *, risk, is_argmax):
+def erm_tuned(m, *, risk):
     """The risk of the minimiser as a function of the two ridge strengths, minimised over both."""
-    refuse_infinite_spike(task, is_argmax)
-    if draws is None:
-        draws = default_draws(activation, L)
-    here = {"task": task, "activation": activation, "is_argmax": is_argmax}
-    return tuned_equations(risk, OUTPUTS, ("tuned", "tuned"), (nu, L, delta, alpha), draws, **here)
+    return tuned_equations(m, risk, OUTPUTS, default_draws(m))
 
 
 @corollary(
@@ -74,7 +79,7 @@ def erm_tuned(task, nu, L, delta, alpha, activation, draws, *, risk, is_argmax):
         "V_v": Output("response of v", NONNEGATIVE),
     },
     assumes=(*FINITE_MODEL, "r_k -> oo, so k = 0"),
-    regime=limit("N, D -> oo with N = alpha D, then r_k -> oo", "of order 1/sqrt(D) in a single training set"),
+    regime=replace(ONE_SET, words="N, D -> oo with N = alpha D, then r_k -> oo"),
     checks=("duranthon2026_finite.ridge_regression", "duranthon2026_cavity.ridge_of_one"),
     marks="DVN",
     notes=(
@@ -115,13 +120,13 @@ def ridge_limit(L, delta, alpha, activation, r_v):
     given=(task, nu, L, delta, activation),
     outputs={
         "risk": RISK,
-        "m_k": Output("limit of k.k*/D; infinite for softmax in the max task at nu = oo"),
+        "m_k": Output("limit of k.k*/D; infinite for softmax in the max task at nu = oo", UP_TO_INFINITY),
         "m_v": Output("limit of v.v*/D"),
     },
     needs={"minimal": "duranthon2026.minimal-risk"},
     assumes=(*FINITE_MODEL, "alpha -> oo at fixed ridge strengths"),
-    regime=limit("alpha -> oo after N, D -> oo", "of order 1/alpha"),
-    cases={"is_argmax": IS_ARGMAX, "has_no_signal": Eq(nu, 0)},
+    regime=Limit(grows=(alpha,), orders=(1,), words="alpha -> oo after N, D -> oo", correction="of order 1/alpha"),
+    requires=(FINITE_SPIKE,),
     checks=("duranthon2026.best_attention",),
     marks="DV",
     notes=(
@@ -130,12 +135,6 @@ def ridge_limit(L, delta, alpha, activation, r_v):
         "being the Jacobian of softmax, whatever the ridge strengths: 1.698(2) at L = 3, nu = 1, 1.512(2) at nu = 2.",
     ),
 )
-def large_sample_limit(task, nu, L, delta, activation, *, minimal, is_argmax, has_no_signal):
+def large_sample_limit(m, *, minimal):
     """As alpha grows the minimiser of the empirical risk becomes that of the population risk."""
-    refuse_infinite_spike(task, is_argmax)
-    chosen = {"task": task, "activation": activation, "is_argmax": is_argmax, "has_no_signal": has_no_signal}
-    return {
-        "risk": minimal(nu, L, delta=delta, **chosen),
-        "m_k": minimal.m_kk(nu, L, delta=delta, **chosen),
-        "m_v": minimal.m_vv(nu, L, delta=delta, **chosen),
-    }
+    return {"risk": minimal.at(m), "m_k": minimal.m_kk.at(m), "m_v": minimal.m_vv.at(m)}

@@ -6,10 +6,11 @@ Token 1 is the hidden one.
 """
 
 import math
+from dataclasses import replace
 
-from sympy import Eq, oo
+from sympy import Rational
 
-from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, REAL, Choice, Integers, Interval, OrWord
+from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, REAL, Choice, Integers, Interval, Limit, OrWord
 from theorem_engine.registry.duranthon2026.notation import MODEL, nu, task, var
 
 #: Most tokens of a softmax channel, whose cost grows with the cube of the length, and of a linear one, whose random
@@ -71,31 +72,27 @@ tau = var("tau", r"\tau", "variance of the label given the cavity fields", POSIT
 chi_star = var("chi_star", r"\chi^*", "score of a token along k*, or its mean given the fields", REAL)
 z_star = var("z_star", "z^*", "value of a token along v*, or its mean given the fields", REAL)
 rest_k = var("rest_k", r"\omega - m_k\chi^*", "part of omega that is independent of chi*", REAL)
+chi = var("chi", r"\chi", "score of a token under the learnt k", REAL)
+z = var("z", "z", "value of a token under the learnt v", REAL)
+tried = var("tried", r"1_{\ell=m}", "one on the token whose weight a search starts from, zero on the others", REAL)
 chi_hat = var("chi_hat", r"\hat\chi", "proximal point of the scores", REAL)
 z_hat = var("z_hat", r"\hat z", "proximal point of the values", REAL)
 rho = var("rho", r"\rho", "training residual y - sigma.z at the proximal point", REAL)
 jumped = var("jumped", r"1_{\mathrm{jump}}", "one where the proximal point is not the one nearest to omega", REAL)
 f_k = var("f_k", "f_k", "(chi_hat - omega)/V_k", REAL)
 f_v = var("f_v", "f_v", "(z_hat - w)/V_v", REAL)
-RESPONSE = tuple(
-    var(name, latex, "square of the response of the proximal point", REAL)
-    for name, latex in (
-        ("a_kk", "|A_{kk}|^2"),
-        ("a_kv", "|A_{kv}|^2"),
-        ("a_vv", "|A_{vv}|^2"),
-        ("a_cross", r"\mathrm{tr}"),
-    )
-)
 T_kk = var("T_kk", "T_{kk}", "stability of replica symmetry, k to k", NONNEGATIVE)
 T_kv = var("T_kv", "T_{kv}", "stability of replica symmetry, v to k", NONNEGATIVE)
 T_vk = var("T_vk", "T_{vk}", "stability of replica symmetry, k to v", NONNEGATIVE)
 T_vv = var("T_vv", "T_{vv}", "stability of replica symmetry, v to v", NONNEGATIVE)
 T_x = var("T_x", r"T_\times", "stability of replica symmetry against a cross overlap", REAL)
 
-IS_ARGMAX = Eq(nu, oo)
 FINITE_MODEL = (
     *MODEL,
     "N, D -> oo with N = alpha D, L fixed",
     "the cross overlaps k.v*, v.k*, k.v vanish, by symmetry",
 )
+#: What is said of many training sets, and of a single one.
+PROPORTIONAL = Limit(grows=("N", "D"), fixed=("N/D",), words="N, D -> oo with N = alpha D")
+ONE_SET = replace(PROPORTIONAL, orders=(Rational(1, 2),), correction="of order 1/sqrt(D) in a single training set")
 UNIT = Interval(0, 1)

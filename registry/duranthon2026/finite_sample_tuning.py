@@ -2,12 +2,12 @@
 
 from sympy import Abs, Integer, Max, Or, Rational, exp, log
 
-from theorem_engine import NONNEGATIVE, Minimum, Output
+from theorem_engine import NONNEGATIVE, Minimum, Output, Search
 from theorem_engine.registry.duranthon2026.finite_sample_notation import r_k, r_v
 from theorem_engine.registry.duranthon2026.notation import var
 
-#: Search box of both ridge strengths.
-LOW, HIGH = exp(-7), exp(5)
+#: Search box of both ridge strengths; a search over draws has no slopes.
+BOX = dict.fromkeys((r_k, r_v), Search(exp(-7), exp(5), slopes=False))
 #: Distance from the middle of the box, on the logarithmic scale, from which on is its boundary.
 REACH = 6 - Rational(1, 20)
 #: The draws over those that the search uses: 2^12 by default.
@@ -28,26 +28,24 @@ NOTE = (
 )
 
 
-def default_draws(activation, L):
+def default_draws(m):
     """Enough for an error of about 0.0005 in the risk; linear weights are cheaper, and average over their tokens."""
-    return Integer(2**14) if activation == "softmax" else Max(2**12, Integer(2**18) / Max(4, L))
+    if m.draws is not None:
+        return m.draws
+    return Integer(2**14) if m.activation == "softmax" else Max(2**12, Integer(2**18) / Max(4, m.L))
 
 
-def tuned_equations(risk, names, strengths, before, draws, **chosen):
-    """Outputs of a risk at strengths that minimise it where the word "tuned" stands for a number.
-
-    ``before`` are the arguments of the risk ahead of the strengths, which are followed by the draws.
-    """
-    wanted = {letter: best for letter, best, given in zip((r_k, r_v), (best_k, best_v), strengths, strict=True)
-              if isinstance(given, str)}  # fmt: skip
-    here = [letter if letter in wanted else given for letter, given in zip((r_k, r_v), strengths, strict=True)]
-    searched = risk(*before, *here, draws / SHARE[chosen["activation"]], **chosen)
-    found = Minimum(searched, over=dict.fromkeys(wanted, (LOW, HIGH)), slopes=False)
-    final = [wanted.get(letter, letter) for letter in here]
+def tuned_equations(m, risk, names, draws):
+    """Outputs of a risk at the strengths that minimise it, where none is given or the word "tuned" stands for one."""
+    bests = {r_k: best_k, r_v: best_v}
+    said = {letter: getattr(m, letter.name) if m.has(letter.name) else "tuned" for letter in bests}
+    wanted = {letter: best for letter, best in bests.items() if isinstance(said[letter], str)}
+    tried = {letter.name: letter if letter in wanted else said[letter] for letter in bests}
+    found = Minimum(risk.at(m, **tried, draws=draws / SHARE[m.activation]), over=tuple(wanted))
+    final = {letter.name: wanted.get(letter, said[letter]) for letter in bests}
     return {
         **{best: found.at(letter) for letter, best in wanted.items()},
-        **{name: getattr(risk, name)(*before, *final, draws, **chosen) for name in names},
-        "r_k": final[0],
-        "r_v": final[1],
+        **{name: getattr(risk, name).at(m, **final, draws=draws) for name in names},
+        **final,
         "on_boundary": Or(*(Abs(log(best) + 1) > REACH for best in wanted.values())),
     }

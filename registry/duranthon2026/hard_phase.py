@@ -10,37 +10,44 @@ from theorem_engine import (
     Interval,
     Minimum,
     Output,
+    Search,
     Source,
-    Unknown,
-    limit,
+    Start,
     result,
 )
 from theorem_engine.registry.duranthon2026.bayes_learner import (
     LEARNER,
-    SHORT,
     SIGNAL,
     alone,
-    bodies,
     channel,
     d_k,
     d_v,
     information,
 )
-from theorem_engine.registry.duranthon2026.finite_sample_notation import IS_ARGMAX, UNIT, L, alpha, q_k, tau
+from theorem_engine.registry.duranthon2026.finite_sample_notation import (
+    PROPORTIONAL,
+    UNIT,
+    L,
+    alpha,
+    q_k,
+    tau,
+)
 from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task, var
-from theorem_engine.registry.duranthon2026.weights import refuse_infinite_spike
+from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
 
 overlap = var("q_v", "q_v", "overlap of the posterior mean of v with v*",
               Interval(0, 1, left_open=True, right_open=True), typical=(0.1, 0.9))  # fmt: skip
 turn = var("turn", r"1-q_v^\dagger", "mean squared error of v at which the uninformed branch ends", UNIT)
 curve_draws = var("draws", "n", "random draws for the averages, rounded up to a power of two; 2^14 if left out, 2^12 "
                   "in the max task", Integers(2**8, 2**20), default=ABSENT, typical=(2**12, 2**13))  # fmt: skip
+#: How far above alpha_alg the recovered branch is looked at: it is stable for alpha > 1, and alpha_alg may be one.
+ABOVE = 1 + Rational(1, 10**12)
 #: Errors of v between which the end of the uninformed branch is looked for; with a strong signal it is near recovery.
 LEAST, MOST = Rational(1, 10**4), Rational(49, 50)
 
 
-def _curve_draws(task, draws):
-    return draws if draws is not None else Integer(2**14 if task == "spiked" else 2**12)
+def _curve_draws(m):
+    return m.draws if m.draws is not None else Integer(2**14 if m.task == "spiked" else 2**12)
 
 
 @result(
@@ -55,10 +62,10 @@ def _curve_draws(task, draws):
         "q_k": Output("overlap of the posterior mean of k with k*", UNIT),
     },
     assumes=LEARNER,
-    regime=limit("N, D -> oo with N = alpha D"),
-    requires=(SIGNAL,),
+    regime=PROPORTIONAL,
+    requires=(FINITE_SPIKE, SIGNAL),
     needs={"bayes": "duranthon2026.bayes-risk"},
-    cases={"is_argmax": IS_ARGMAX},
+    recipe={d_k: Start(Rational(1, 2), method="anderson")},
     error_kind="statistical",
     checks=("duranthon2026_cavity.two_answers", "duranthon2026_cavity.posterior_of_one"),
     marks="DVN",
@@ -67,21 +74,21 @@ def _curve_draws(task, draws):
         "branches alike. Where alpha falls as q_v grows the fixed point is unstable.",
     ),
 )
-def learning_curve(task, nu, L, delta, q_v, draws, *, bayes, is_argmax):
+def learning_curve(m, *, bayes):
     """From q_v = qh_v/(1 + qh_v) and qh_v = alpha E[p_1 zeta_0^2]/tau the number of samples follows.
 
     q_k solves its own equation at that number.
     """
-    refuse_infinite_spike(task, is_argmax)
-    seen = channel(task, is_argmax, L, _curve_draws(task, draws), bodies(task, is_argmax), q_v)
+    task = task_of(m)
+    seen = channel(task, m.L, _curve_draws(m), m.q_v)
     return {
-        d_v: 1 - q_v,
-        tau: delta**2 + d_v,
-        alpha: tau * q_v / (d_v * seen.mean("p zeta")),
+        d_v: 1 - m.q_v,
+        tau: m.delta**2 + d_v,
+        alpha: tau * m.q_v / (d_v * seen.mean("p zeta")),
         q_k: 1 - d_k,
-        d_k: Unknown(1 / (1 + alpha * information(task, seen)), Rational(1, 2), method="anderson"),
+        d_k: 1 / (1 + alpha * information(task, seen)),
         "alpha": alpha,
-        "risk": delta**2 + 1 - q_v * alone(task, L, seen, bayes),
+        "risk": m.delta**2 + 1 - m.q_v * alone(m, task, seen, bayes),
         "q_k": q_k,
     }
 
@@ -99,10 +106,10 @@ def learning_curve(task, nu, L, delta, q_v, draws, *, bayes, is_argmax):
         "risk_after": Output("risk just above alpha_alg", NONNEGATIVE),
     },
     assumes=(*LEARNER, "no label noise"),
-    regime=limit("N, D -> oo with N = alpha D"),
+    regime=PROPORTIONAL,
     needs={"curve": "duranthon2026.learning-curve", "learner": "duranthon2026.bayes-learner"},
-    requires=(SIGNAL, Holds(Eq(delta, 0), "a hard phase is known without label noise only")),
-    cases={"is_argmax": IS_ARGMAX, "is_short": L <= SHORT},
+    requires=(FINITE_SPIKE, SIGNAL, Holds(Eq(delta, 0), "a hard phase is known without label noise only")),
+    recipe={d_v: Search(LEAST, MOST, scan=17, slopes=False)},
     error_kind="statistical",
     checks=("duranthon2026_cavity.recovery_threshold",),
     marks="DEN",
@@ -116,22 +123,18 @@ def learning_curve(task, nu, L, delta, q_v, draws, *, bayes, is_argmax):
         "A statement about state evolution: message passing at sizes of a thousand does not confirm the threshold.",
     ),
 )
-def hard_phase(task, nu, L, delta, draws, *, curve, learner, is_argmax, is_short):
+def hard_phase(m, *, curve, learner):
     """The uninformed branch ends where the learning curve alpha(q_v) is highest.
 
     From there the risk jumps to that of the recovered branch.
     """
-    refuse_infinite_spike(task, is_argmax)
-    draws = _curve_draws(task, draws)
-    here = {"task": task, "is_argmax": is_argmax}
-    end = Minimum(-curve(nu, L, delta, 1 - d_v, draws, **here), over={d_v: (LEAST, MOST)}, scan=17, slopes=False)
+    draws = _curve_draws(m)
+    end = Minimum(-curve.at(m, q_v=1 - d_v, draws=draws), over=d_v)
     return {
         turn: end.at(d_v),
         alpha: Max(1, -end),
         "alpha_it": Integer(1),
         "alpha_alg": alpha,
-        "risk_before": curve.risk(nu, L, delta, 1 - turn, draws, **here),
-        "risk_after": learner(
-            nu, L, delta, alpha, draws, branch="informed", has_no_noise=True, has_enough=True, is_short=is_short, **here
-        ),
+        "risk_before": curve.risk.at(m, q_v=1 - turn, draws=draws),
+        "risk_after": learner.at(m, alpha=alpha * ABOVE, draws=draws, branch="informed"),
     }

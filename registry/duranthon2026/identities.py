@@ -1,11 +1,9 @@
 """Exact identities between risks: the excess over Bayes, the information sum rule, the cost of random lengths."""
 
-from sympy import Integral, Piecewise, Rational, log
+from sympy import Integral, Rational, log
 
 from theorem_engine import NONNEGATIVE, LengthMean, Output, Source, corollary, remark
-from theorem_engine.registry.duranthon2026.minimal import CASES
 from theorem_engine.registry.duranthon2026.notation import (
-    IS_ARGMAX,
     MODEL,
     ON_MANIFOLD,
     SHIFT_RULES,
@@ -17,12 +15,12 @@ from theorem_engine.registry.duranthon2026.notation import (
     m_vv,
     n,
     nu,
-    p,
     shift,
     task,
     var,
 )
-from theorem_engine.registry.duranthon2026.weights import bayes_risk, moments, posterior_tokens
+from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
+from theorem_engine.registry.duranthon2026.weights import moments, weights_of
 
 t = var("t", "t", "share of the range of nu, integrated over", NONNEGATIVE)
 
@@ -39,29 +37,23 @@ t = var("t", "t", "share of the range of nu, integrated over", NONNEGATIVE)
     },
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={"miss": "gaussian.erf-miss"},
-    cases={"is_argmax": IS_ARGMAX},
+    requires=(FINITE_SPIKE,),
     checks=("duranthon2026.attention_excess",),
     marks="DV",
     notes=("Holds for any weights that are functions of the tokens.",),
 )
-def excess_identity(task, nu, L, m_kk, m_vv, activation, shift, *, miss, is_argmax):
+def excess_identity(m, *, miss):
     """risk = Bayes risk + E |m_vv sigma - p|^2, since p_l is the posterior mean of the hidden indicator.
 
     The excess is formed from the risk and the Bayes risk, the distance from E sum sigma^2,
     E sum sigma p = E sigma_eps (Nishimori) and E sum p^2.
     """
-    found = moments(task, activation, is_argmax, m_kk, 0, shift, miss)
-    tokens = posterior_tokens(task, is_argmax)
-    if is_argmax:
-        square = 1
-    elif task == "spiked":
-        square = tokens.mean(hidden=p**2) + tokens.mean(hidden=1, each=(p**2,))
-    else:
-        square = tokens.mean(each=(p**2,))
+    here = task_of(m)
+    found = moments(here, weights_of(m, here), m_kk, 0, miss)
     return {
         **found.definitions,
-        "excess": 1 - 2 * m_vv * S + m_vv**2 * Q - bayes_risk(task, is_argmax),
-        "distance": m_vv**2 * Q - 2 * m_vv * S + square,
+        "excess": 1 - 2 * m_vv * S + m_vv**2 * Q - here.bayes_risk(),
+        "distance": m_vv**2 * Q - 2 * m_vv * S + here.posterior_square(),
     }
 
 
@@ -80,7 +72,7 @@ def excess_identity(task, nu, L, m_kk, m_vv, activation, shift, *, miss, is_argm
     marks="DV",
     notes=("d risk/d nu = -E |diag p - p p^T|^2.",),
 )
-def information_sum_rule(L, *, bayes):
+def information_sum_rule(m, *, bayes):
     """The Bayes risk is twice the derivative of the mutual information of position and scores in nu.
 
     That information grows from 0 to log L, so the integral over all nu is 2 log L; it is taken over
@@ -88,7 +80,7 @@ def information_sum_rule(L, *, bayes):
     """
     scale = 4 + 2 * log(LengthMean(L, L))
     here = scale * t / (1 - t)
-    integrand = bayes(here, L, task="spiked", is_argmax=False) * scale / (1 - t) ** 2
+    integrand = bayes.at(m, nu=here, task="spiked") * scale / (1 - t) ** 2
     ends = (0, Rational(1, 4), Rational(1, 2), Rational(3, 4), 1)
     total = sum(Integral(integrand, (t, a, b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
     return {"integral": total, "two_log_L": 2 * LengthMean(log(L), L)}
@@ -103,7 +95,7 @@ def information_sum_rule(L, *, bayes):
     outputs={"excess": Output("minimal risk minus the mean of the minimal risks at each length", NONNEGATIVE)},
     assumes=(*MODEL, ON_MANIFOLD),
     needs={"minimal": "duranthon2026.minimal-risk", "bayes": "duranthon2026.bayes-risk"},
-    cases=CASES,
+    requires=(FINITE_SPIKE,),
     checks=("duranthon2026.length_cost",),
     marks="DVG",
     notes=(
@@ -112,16 +104,7 @@ def information_sum_rule(L, *, bayes):
         "Uniform on {1, 2, 3}, spiked, nu = 1: linear 0.4 against a Bayes risk of 0.26869.",
     ),
 )
-def variable_length(task, nu, L, activation, shift, *, minimal, bayes, is_argmax, has_no_signal, has_one_token):
+def variable_length(m, *, minimal, bayes):
     """One set of parameters for all lengths against the best for each."""
-    if activation == "softmax":
-        named = {"task": task, "is_argmax": is_argmax}
-        return {"excess": bayes(nu, L, **named) - LengthMean(bayes(nu, n, **named), L, n)}
-    options = {"task": task, "activation": activation, "shift": shift, "is_argmax": is_argmax}
-    options["has_no_signal"] = has_no_signal
-    together = minimal(nu, L, has_one_token=has_one_token, **options)
-    # one token is the hidden one, but weights that do not sum to one (relu, a user's own) may still miss it
-    alone = Piecewise(
-        (minimal(nu, 1, has_one_token=True, **options), n <= 1), (minimal(nu, n, has_one_token=False, **options), True)
-    )
-    return {"excess": together - LengthMean(alone, L, n)}
+    risk = bayes if m.activation == "softmax" else minimal
+    return {"excess": risk.at(m) - LengthMean(risk.at(m, L=n), L, n)}

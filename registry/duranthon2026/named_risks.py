@@ -3,7 +3,7 @@
 from sympy import Integer, true
 
 from theorem_engine import ABSENT, REAL, Source, result
-from theorem_engine.registry.duranthon2026.minimal import CASES, OUTPUTS
+from theorem_engine.registry.duranthon2026.minimal import OUTPUTS
 from theorem_engine.registry.duranthon2026.notation import (
     MODEL,
     ON_MANIFOLD,
@@ -16,20 +16,21 @@ from theorem_engine.registry.duranthon2026.notation import (
     task,
     var,
 )
-from theorem_engine.registry.duranthon2026.weights import moments
+from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
+from theorem_engine.registry.duranthon2026.weights import moments, weights_of
 
 m_kk = var("m_kk", "m_{kk}", "overlap k.k*/D; the best one if left out", REAL, default=ABSENT, typical=(0, 3))
 
 
-def _risk(name, shift, task, m_kk, delta, miss, minimal, cases):
+def _risk(m, name, minimal, miss=None):
     """At a given slope with the best v, or at the best slope."""
-    if m_kk is not None:
-        found = moments(task, name, cases["is_argmax"], m_kk, 0, shift, miss)
-        level = Integer(0) if shift is None else shift
-        outputs = {"m_kk": m_kk, "m_vv": S / Q, "shift": level, "attained": true}
-        return {**found.definitions, "risk": delta**2 + found.risk, **outputs}
-    named = {"nu": nu, "L": L, "delta": delta, "shift": shift, "task": task, "activation": name, **cases}
-    return {output: getattr(minimal, output)(**named) for output in OUTPUTS}
+    if m.m_kk is None:
+        return {output: getattr(minimal, output).at(m, activation=name) for output in OUTPUTS}
+    here = task_of(m)
+    weights = weights_of(m, here, name)
+    found = moments(here, weights, m_kk, 0, miss)
+    outputs = {"m_kk": m_kk, "m_vv": S / Q, "shift": getattr(weights, "shift", Integer(0)), "attained": true}
+    return {**found.definitions, "risk": delta**2 + found.risk, **outputs}
 
 
 @result(
@@ -40,7 +41,7 @@ def _risk(name, shift, task, m_kk, delta, miss, minimal, cases):
     outputs=OUTPUTS,
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={"minimal": "duranthon2026.minimal-risk", "miss": "gaussian.erf-miss"},
-    cases=CASES,
+    requires=(FINITE_SPIKE,),
     checks=("duranthon2026.best_erf",),
     marks="DV",
     notes=(
@@ -51,13 +52,12 @@ def _risk(name, shift, task, m_kk, delta, miss, minimal, cases):
         "Spiked, nu -> oo: 1.000918 times the best element-wise risk (probit against logistic).",
     ),
 )
-def erf_risk(task, nu, L, m_kk, shift, delta, *, minimal, miss, is_argmax, has_no_signal, has_one_token):
+def erf_risk(m, *, minimal, miss):
     """1 - S^2/Q with S and Q in closed form (spiked) or over the law of chi* at the hidden position (max).
 
     Minimised over the slope unless m_kk is given, and then over the shift too unless it is given.
     """
-    cases = {"is_argmax": is_argmax, "has_no_signal": has_no_signal, "has_one_token": has_one_token}
-    return _risk("erf", shift, task, m_kk, delta, miss, minimal, cases)
+    return _risk(m, "erf", minimal, miss)
 
 
 @result(
@@ -68,7 +68,7 @@ def erf_risk(task, nu, L, m_kk, shift, delta, *, minimal, miss, is_argmax, has_n
     outputs=OUTPUTS,
     assumes=(*MODEL, ON_MANIFOLD, "k is a multiple of k* and v of v*"),
     needs={"minimal": "duranthon2026.minimal-risk"},
-    cases=CASES,
+    requires=(FINITE_SPIKE,),
     checks=("duranthon2026.best_softplus",),
     marks="DV",
     notes=(
@@ -78,7 +78,6 @@ def erf_risk(task, nu, L, m_kk, shift, delta, *, minimal, miss, is_argmax, has_n
         "Better than erf at L = 2 and 3, worse at L = 10 (spiked, nu = 5).",
     ),
 )
-def softplus_risk(task, nu, L, m_kk, delta, *, minimal, is_argmax, has_no_signal, has_one_token):
+def softplus_risk(m, *, minimal):
     """Normalisation alone is not enough: the weights are softplus(chi) over their sum."""
-    cases = {"is_argmax": is_argmax, "has_no_signal": has_no_signal, "has_one_token": has_one_token}
-    return _risk("softplus", None, task, m_kk, delta, None, minimal, cases)
+    return _risk(m, "softplus", minimal)

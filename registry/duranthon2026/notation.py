@@ -9,7 +9,7 @@ softmax(nu chi*), from the argmax if nu is infinite.
 
 import math
 
-from sympy import Eq, Matrix, Piecewise, Symbol, exp, oo
+from sympy import Matrix, Piecewise, Rational, Symbol, exp
 
 from theorem_engine import (
     ABSENT,
@@ -70,6 +70,12 @@ GRAM = PositiveSemidefinite(
     "the Gram matrix of (k*, v*, k, v)",
 )
 
+#: A letter of its own: a small difference of large numbers is rounded once.
+rest = var("rest", r"\bar R_{kk}", "what k* does not see of k.k/D, q_kk - m_kk^2", NONNEGATIVE)
+#: A rest of k that is a difference of equal numbers to rounding, and one so small that its square is.
+ROUNDED = q_kk * (1 - Rational(1, 10**15)) <= m_kk**2
+NEAR = q_kk * (1 - Rational(1, 10**14)) - m_kk**2 <= Rational(1, 10**10)
+
 # quantities of a token and of its weights
 x = var("x", "x", "a token's standard normal score", REAL)
 z = var("z", r"\zeta", "the part of a token's score that k* does not see, standardised", REAL)
@@ -86,13 +92,14 @@ N = var("N", "N", "mean squared distance of the weights from the hidden position
 V = var("V", "V", "variance of the hidden token's weight plus the mean square of all others", NONNEGATIVE)
 length = var("length", r"\bar L", "mean length", NONNEGATIVE)
 mu = var("mu", r"\bar\mu", "mean of chi* at the hidden position in the max task", REAL)
-m = var("m", "m", "slope of the scores, searched over", REAL)
+slope = var("m", "m", "slope of the scores, searched over", REAL)
 reached = var("reached", "r", "one where the search ends at a minimum, zero where it follows a limit", Interval(0, 1))
 
 lowest = var("lowest", r"\underline{\mathcal{E}}", "lowest risk at slopes that were looked at", NONNEGATIVE)
 hard = var("hard", r"\mathcal{E}_\infty", "limit of the risk as the slope grows without bound", NONNEGATIVE)
 weak = var("weak", "c_0", "best shift of erf in the limit of a weak signal", REAL)
-IS_ARGMAX = Eq(nu, oo)
+#: Overlaps and thresholds that may be infinite.
+UP_TO_INFINITY = Interval(0, math.inf, right_open=False)
 RISK = Output("mean squared error, label noise included", NONNEGATIVE)
 MODEL = (
     "tokens are standard Gaussian but for the shift of the hidden one in the spiked task",

@@ -3,7 +3,7 @@
 from sympy import Integral, Rational, atan, cos, erf, erfc, exp, pi, sqrt
 
 from theorem_engine import Output, Partial, Source, lemma
-from theorem_engine.domains import Interval
+from theorem_engine.language.domains import Interval
 from theorem_engine.registry.gaussian.notation import V, b, g, s, t, u, w, x
 
 PLACE = Source("2410.01537", "Lemmas 6-7", guessed=True)

@@ -2,31 +2,22 @@
 
 from sympy import And, Integer, Piecewise, Rational, oo, sqrt
 
-from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, Choice, Interval, Output, Root, Source, corollary, limit
+from theorem_engine import (
+    ABSENT,
+    NONNEGATIVE,
+    POSITIVE,
+    Choice,
+    Interval,
+    Output,
+    Root,
+    Search,
+    Source,
+    corollary,
+)
 from theorem_engine.registry.liao2026.finite_size import FAR_WINDOW, STIFF_FIXED
-from theorem_engine.registry.liao2026.notation import (
-    CUBIC,
-    MOMENT_RULES,
-    MOMENTS,
-    RATIO,
-    RATIO_RULE,
-    VARIANCE,
-    WORK,
-    Delta,
-    lin,
-    root,
-    snr,
-    var,
-)
-from theorem_engine.registry.liao2026.ridge import ridge_null, ridge_quantities
-from theorem_engine.registry.liao2026.setting import (
-    CORRECTION,
-    LIMIT,
-    MODEL,
-    MOMENT_CASES,
-    columns_over_rows,
-    read_moments,
-)
+from theorem_engine.registry.liao2026.model import ALIGNED, ASSUMED, LIMIT, MODEL
+from theorem_engine.registry.liao2026.notation import WORK, Delta, a1, lin, root, snr, var
+from theorem_engine.registry.liao2026.ridge import ridge_quadratic
 
 aligned = var(
     "weights", "W", "aligned: w_K = w_Q = mu instead of infinite alignment", Choice(("aligned",)), default=ABSENT
@@ -38,8 +29,6 @@ x = var("x", "x", "excess of attention over ridge on noise, relatively")
 low = var("low", "|\\mu|^2_-", "lower end of the window")
 high = var("high", "|\\mu|^2_+", "upper end of the window")
 UP_TO_INFINITY = Interval(0, oo, right_open=False)
-#: Signals scanned for a window at finite alignment.
-SCAN = (Rational(1, 10**4), Integer(10**6))
 
 
 @corollary(
@@ -47,7 +36,8 @@ SCAN = (Rational(1, 10**4), Integer(10**6))
     costly=True,
     title="Signals at which aligned attention beats ridge",
     source=Source(WORK, "Theorem 1 against Proposition 2", version="v2", guessed=True),
-    given=(*RATIO, strong, *MOMENTS, aligned),
+    model=MODEL.only("ratio", "moments"),
+    given=(strong, aligned),
     outputs={
         "exists": "whether some signal strength reverses the order",
         "snr_low": Output("lower end of the window of |mu|^2; oo where there is none", UP_TO_INFINITY),
@@ -57,11 +47,10 @@ SCAN = (Rational(1, 10**4), Integer(10**6))
     needs={
         "null": "liao2026.null-error", "ridge": "liao2026.ridge-error", "attention": "liao2026.interpolation-error",
     },
-    given_rules=(RATIO_RULE, *MOMENT_RULES),
-    requires=(CUBIC, VARIANCE),
-    cases=MOMENT_CASES,
-    assumes=(*MODEL, "w_Q is parallel to mu"),
-    regime=limit(LIMIT, CORRECTION),
+    zeros=(a1,),
+    recipe={snr: Search(Rational(1, 10**4), 10**6)},
+    assumes=(*ASSUMED, "w_Q is parallel to mu"),
+    regime=LIMIT,
     warns=(*FAR_WINDOW, STIFF_FIXED),
     checks=("liao2026_matrices.reversal_window",),
     marks="AVN",
@@ -74,29 +63,16 @@ SCAN = (Rational(1, 10**4), Integer(10**6))
         "Without linear part (a1 = 0) attention does not see the signal: it wins, if at all, from |mu|^2 = 0 on.",
     ),
 )  # fmt: skip
-def reversal(
-    c, p, n, gamma, nonlinearity, level, r, a1, second_moment, weights, *, null, ridge, attention, is_even, is_linear
-):
+def reversal(m, *, null, ridge, attention):
     """The window of signal strengths in which attention with aligned weights has the lower error."""
-    moments = read_moments(nonlinearity, level, r, a1, second_moment, is_even, is_linear)
-    model = {
-        "c": c, "p": p, "n": n, "gamma": gamma, "nonlinearity": nonlinearity, "level": level, "r": r, "a1": a1,
-        "second_moment": second_moment, "is_even": is_even, "is_linear": is_linear, "has_no_diagonal": True,
-    }  # fmt: skip
-    quantities = {
-        **ridge_quantities(columns_over_rows(c, p, n), gamma),
-        att: null(**model),
-        lin: ridge_null(gamma),
-        x: att / lin - 1,
-    }
     best = 1 + 1 / root
-    if moments.is_even:
+    if not m.a1:
         # attention does not see the signal and ridge does: attention can win at weak signals only
         half = att * root - lin * root**2 / 2
         strongest = (sqrt(half**2 - att * root**2 * (att - lin * (1 + 2 * root))) - half) / (att * root**2) - 1
         window = {low: Piecewise((oo, x >= 0), (0, True)), high: Piecewise((0, x >= 0), (strongest, True))}
         exists, best = lin > att, Integer(0)
-    elif weights is None:
+    elif m.weights is None:
         spread = 4 * x * root * (1 + root)
         inside = sqrt(Piecewise((0, spread >= 1), (1 - spread, True)))
         middle = 1 - 2 * x * root * (1 + root)
@@ -105,17 +81,20 @@ def reversal(
             high: Piecewise((oo, x <= 0), (0, spread >= 1), ((middle + inside) / (2 * x * root**2), True)),
             low: Piecewise((0, x <= 0), (oo, spread >= 1), (2 * x * (1 + root) ** 2 / (middle + inside), True)),
         }
-        exists = gamma**2 / (4 * Delta) > att - lin
+        exists = m.gamma**2 / (4 * Delta) > att - lin
     else:
-        difference = attention(snr=snr, weights="aligned", **model) - ridge(c=c, p=p, n=n, gamma=gamma, snr=snr)
-        first, last = (Root(difference, snr, *SCAN, sign_change=which) for which in ("first", "last"))
+        difference = attention.at(m, ALIGNED, snr=snr) - ridge.at(m, snr=snr)
+        first, last = (Root(difference, snr, sign_change=which) for which in ("first", "last"))
         window = {
             low: Piecewise((0, x <= 0), (first, True)),
             high: Piecewise((last, x <= 0), (0, And(x > 0, first >= oo)), (last, True)),
         }
         exists = high > 0
     return {
-        **quantities,
+        **ridge_quadratic(m),
+        att: null.at(m),
+        lin: ridge.at(m, snr=0),
+        x: att / lin - 1,
         **window,
         "exists": exists,
         "snr_low": low,

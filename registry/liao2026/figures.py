@@ -7,13 +7,14 @@ Dots keep the kernel's diagonal (but for softmax, which is masked); it moves the
 
 import theorem_engine as te
 from theorem_engine import Source, declare_figure
-from theorem_engine.domains import Rejected
-from theorem_engine.errors import OutOfDomain
+from theorem_engine.base.errors import OutOfDomain
+from theorem_engine.checking.simulated import simulate_with
+from theorem_engine.language.domains import Rejected
 from theorem_engine.registry.liao2026.notation import WORK
-from theorem_engine.simulators import simulator as found
-from theorem_engine.weights_file import read_weights
+from theorem_engine.registry.liao2026.readers import read_weights
 
 ATTENTION, RIDGE, NULL = "liao2026.interpolation-error", "liao2026.ridge-error", "liao2026.null-error"
+SOFTMAX = "liao2026.softmax"
 TANH = {"nonlinearity": "tanh"}
 CLIP = {"nonlinearity": "clip", "level": 5}
 EXP = {"nonlinearity": "exp-clip", "level": 5}
@@ -23,6 +24,8 @@ CUBIC = {"nonlinearity": "cubic-clip", "level": 5}
 NAMES = {"snr": r"signal $|\mu|^2$", "gamma": r"penalty $\gamma$", "p": "dimension p", "r": "linear share r"}
 #: A standard error needs two runs.
 SIMULATED = {"runs": 2, "seed": 0}
+#: Seeds that one seed of a figure stands for, so that each dot has its own.
+STRIDE = 100
 
 
 def place(label):
@@ -53,21 +56,27 @@ def sizes(tokens):
     return [tokens * k // 8 for k in (1, 2, 4, 8, 16)]
 
 
-def dots(panel, axis, places, simulator, point_at, label, runs, seed):
-    """Simulated errors along one axis: mean and standard error over independent runs."""
-    import numpy as np
+def dots(panel, axis, places, simulated, label):
+    """Simulated errors along one axis: ``simulated`` gives mean and standard error at a place, by its number too."""
     import xarray
 
-    rows = []
-    for number, value in enumerate(places):
-        samples = found(simulator)(point_at(value), np.random.default_rng([seed, number]), runs)["error"]
-        rows.append((samples.mean(), samples.std(ddof=1) / np.sqrt(runs)))
-    mean, spread = np.array(rows).T
+    rows = [simulated(value, number) for number, value in enumerate(places)]
     name = f"{panel}_dots_{axis}"
     return xarray.Dataset(
-        {f"{panel}_{label}_simulated": ((name,), mean), f"{panel}_{label}_spread": ((name,), spread)},
+        {f"{panel}_{label}_simulated": ((name,), [row.value for row in rows]),
+         f"{panel}_{label}_spread": ((name,), [row.error for row in rows])},
         coords={name: list(places)},
-    )
+    )  # fmt: skip
+
+
+def as_defined(runs, seed, point_at):
+    """Errors of attention as it is defined, the kernel's diagonal as it comes."""
+
+    def simulated(value, number):
+        point = {**point_at(value), "kernel_diagonal": "kept"}
+        return te.simulate(ATTENTION, samples=runs, seed=STRIDE * seed + number, **point).first["error"]
+
+    return simulated
 
 
 def grid(low, high, count):
@@ -127,15 +136,14 @@ def fig_1(runs=4, seed=0, paper_size=False):
     aligned = {**TANH, "p": 512 // half, "n": 2048 // half, "gamma": 0.01, "weights": "aligned"}
     return merged(
         curves("a", "gamma", gammas, {"tanh": (ATTENTION, {**TANH, "c": 4}), "ridge": (RIDGE, {"c": 4})}),
-        dots("a", "gamma", grid(1e-3, 100, 6), "liao2026.attention_error_as_defined",
-             lambda g: {**TANH, "p": 4096 // shrink, "n": 1024 // shrink, "gamma": g}, "tanh", runs, seed),
+        dots("a", "gamma", grid(1e-3, 100, 6), as_defined(
+            runs, seed, lambda g: {**TANH, "p": 4096 // shrink, "n": 1024 // shrink, "gamma": g}), "tanh"),
         by_size(tokens, {"tanh": (ATTENTION, {**TANH, **null}), "ridge": (RIDGE, null)}),
-        dots("b", "p", sizes(tokens), "liao2026.attention_error_as_defined",
-             lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}, "tanh", runs, seed + 1),
+        dots("b", "p", sizes(tokens), as_defined(
+            runs, seed + 1, lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}), "tanh"),
         curves("c", "snr", te.grid(0, 8, 41), {
             "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
-        dots("c", "snr", [0, 0.5, 1, 2, 4, 8], "liao2026.attention_error_as_defined", lambda x: {**aligned, "snr": x},
-             "tanh", runs, seed + 2),
+        dots("c", "snr", [0, 0.5, 1, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**aligned, "snr": x}), "tanh"),
     )  # fmt: skip
 
 
@@ -169,15 +177,33 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
             "clip": (ATTENTION, {**CLIP, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
         curves("b", "gamma", gammas, {name: (ATTENTION, {**f, "c": 4}) for name, f in lines.items()}),
     ]  # fmt: skip
-    for number, (name, f) in enumerate(lines.items()):
-        simulator = "liao2026.softmax_error" if name == "softmax" else "liao2026.attention_error_as_defined"
+    for line, (name, f) in enumerate(lines.items()):
         if weights_file is not None:
-            simulator = "liao2026.given_weights_error"
-        point = {**({} if simulator == "liao2026.softmax_error" else f), **size}
-        parts.append(
-            dots("b", "gamma", few, simulator, lambda g, q=point: {**q, "gamma": g}, name, runs, seed + number)
-        )
+            simulated = _with_given_weights({**f, **size}, runs, seed + line)
+        elif name == "softmax":
+            simulated = _softmax(size, runs, seed + line)
+        else:
+            simulated = as_defined(runs, seed + line, lambda g, q={**f, **size}: {**q, "gamma": g})
+        parts.append(dots("b", "gamma", few, simulated, name))
     return merged(*parts)
+
+
+def _softmax(size, runs, seed):
+    def simulated(gamma, number):
+        return te.simulate(SOFTMAX, samples=runs, seed=STRIDE * seed + number, **size, gamma=gamma).first["error"]
+
+    return simulated
+
+
+def _with_given_weights(point, runs, seed):
+    """Errors with a file's own weights, which no entry need describe."""
+
+    def simulated(gamma, number):
+        here = {**point, "gamma": gamma}
+        name = "liao2026.given_weights_error"
+        return simulate_with(name, here, samples=runs, seed=STRIDE * seed + number)["error"]
+
+    return simulated
 
 
 def _given(weights_file):
@@ -218,14 +244,13 @@ def fig_3(runs=4, seed=0, paper_size=False):
         curves("a", "r", te.grid(0, 1, 41), {
             "cubic": (ATTENTION, {**CUBIC, "c": 1, **level}),
             "cubic_aligned": (ATTENTION, {**CUBIC, "c": 1, **level, "weights": "aligned"})}),
-        dots("a", "r", [0, 0.25, 0.5, 0.75, 1], "liao2026.attention_error_as_defined",
-             lambda r: {**CUBIC, "r": r, "p": tokens, "n": tokens, "gamma": 1.0, "snr": 1.0}, "cubic", runs, seed),
+        dots("a", "r", [0, 0.25, 0.5, 0.75, 1], as_defined(
+            runs, seed, lambda r: {**CUBIC, "r": r, "p": tokens, "n": tokens, **level}), "cubic"),
         by_size(tokens, {k: (ATTENTION, {**f, **level}) for k, f in three.items()}),
-        dots("b", "p", sizes(tokens), "liao2026.attention_error_as_defined",
-             lambda p: {**COS, "p": p, "n": tokens, "gamma": 1.0, "snr": 1.0}, "cos", runs, seed + 1),
+        dots("b", "p", sizes(tokens), as_defined(
+            runs, seed + 1, lambda p: {**COS, "p": p, "n": tokens, **level}), "cos"),
         curves("c", "snr", te.grid(0, 8, 41), {k: (ATTENTION, {**f, **signal}) for k, f in three.items()}),
-        dots("c", "snr", [0, 2, 4, 8], "liao2026.attention_error_as_defined",
-             lambda x: {**flat, "snr": x}, "cos", runs, seed + 2),
+        dots("c", "snr", [0, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**flat, "snr": x}), "cos"),
     )  # fmt: skip
 
 

@@ -1,86 +1,83 @@
 """The attention matrix and its error, before any limit is taken."""
 
-from sympy import Abs, Eq, Integer, Matrix, Max, sqrt
+from dataclasses import replace
 
-from theorem_engine import NONNEGATIVE, Eigenvalues, Output, Source, definition, lemma, limit
+from sympy import Abs, Eq, Integer, Matrix, Max, Rational, sqrt
+
+from theorem_engine import NONNEGATIVE, Eigenvalues, Output, Source, Total, definition, lemma
 from theorem_engine.registry.liao2026.finite_size import FAR
-from theorem_engine.registry.liao2026.notation import (
-    CUBIC,
-    GRAM,
-    MOMENT_RULES,
-    MOMENTS,
-    RATIO,
-    RATIO_RULE,
-    SIGNAL,
-    VARIANCE,
-    WEIGHTS_RULE,
-    WORK,
-    gamma,
-    key_norm2,
-    lam,
-    mu_key,
-    mu_query,
-    query_norm2,
-    snr,
-)
-from theorem_engine.registry.liao2026.setting import (
-    LIMIT,
-    MODEL,
-    MOMENT_CASES,
-    NO_SIGNAL,
-    columns_over_rows,
-    is_parallel,
-    read_moments,
-    read_products,
-)
-
-#: w_K, w_Q parallel to mu (or zero): their images then lie in the span that the signal already has.
-DIRECTIONS = {
-    "is_key_parallel": is_parallel(mu_key, key_norm2),
-    "is_query_parallel": is_parallel(mu_query, query_norm2),
-    "has_no_key": Eq(key_norm2, 0),
-    "has_no_query": Eq(query_norm2, 0),
-    "is_cancelled": Eq(mu_key * mu_query, -snr),
-}
+from theorem_engine.registry.liao2026.model import ASSUMED, LIMIT, MODEL
+from theorem_engine.registry.liao2026.notation import WORK, A, a1, gamma, lam, s
+from theorem_engine.registry.liao2026.spectrum import mean
 
 
 @definition(
     "liao2026.error-identity",
     title="The interpolation error as a derivative of the resolvent",
     source=Source(WORK, "Definition 3", version="v2"),
-    given=(*RATIO, gamma, *MOMENTS),
+    model=MODEL.only("ratio", "moments"),
+    given=(gamma,),
     outputs={"gap": "error as defined less (gamma^2/n) y^T Q^2 y: nothing"},
-    given_rules=(RATIO_RULE, *MOMENT_RULES),
-    requires=(CUBIC, VARIANCE),
+    zeros=(a1,),
     checks=("liao2026_matrices.error_identity",),
     marks="AV",
     notes=(
         "w = (X K K^T X^T + n gamma)^(-1) X K y and Q = (K^T X^T X K/n + gamma)^(-1) give y - K^T X^T w = gamma Q y, "
         "so the error is (gamma^2/n) y^T Q^2 y = -(gamma^2/n) d/dgamma (y^T Q y).",
         "The prefactor is gamma^2/n; the gamma/(2 n) met in summaries is not the identity.",
+        "The identity holds for every matrix; it is written out here for the linear part of f on pure noise, whose "
+        "K = a1 (S - I) has the eigenvalue c a1^2 s (s - 1)^2 of K^T X^T X K/n where S = X^T X/p has s.",
         "Hence 0 < error < 1, and the error never falls as gamma grows.",
     ),
 )
-def error_identity_(c, p, n, gamma, nonlinearity, level, r, a1, second_moment):
-    """Ridge regression leaves gamma Q y of the labels; exact algebra, to be checked on drawn matrices."""
-    return {"gap": Integer(0)}
+def error_identity(m):
+    """Ridge regression leaves gamma Q y of the labels; exact algebra, to be checked on drawn matrices.
+
+    In a direction in which K^T X^T X K/n is t, regression fits the share t/(t + gamma) of the labels, and Q is
+    1/(t + gamma).
+    """
+    t = m.a1**2 * s * (s - 1) ** 2 / lam
+    unfitted = mean("n", (1 - t / (t + m.gamma)) ** 2)
+    return {
+        lam: 1 / m.c,
+        A: mean("n", 1 / (t + m.gamma)),
+        "gap": unfitted + m.gamma**2 * Total(A, m.gamma),
+    }
+
+
+def rank(m):
+    """Rank of the kept part: vectors parallel to mu (or zero) have images in the span that the signal already has."""
+    if not m.a1:
+        return 0
+    has_weights = not (m.when(Eq(m.key_norm2, 0)) or m.when(Eq(m.query_norm2, 0)))
+    if m.when(Eq(m.snr, 0)):
+        return int(has_weights)
+    if not has_weights:
+        return 2
+    pairs = (m.key_along, m.key_norm2), (m.query_along, m.query_norm2)
+    # up to rounding of both
+    parallel = [m.when(Abs(along**2 - norm2) <= Rational(1, 10**12) * norm2) for along, norm2 in pairs]
+    if all(parallel):
+        return 1 if m.when(Eq(m.key_along * m.query_along, -1)) else 2
+    return 2 if any(parallel) else 3
 
 
 @lemma(
     "liao2026.kernel-linearization",
     title="The attention matrix of signal plus noise as that of noise plus low rank",
     source=Source(WORK, "Lemma 1", version="v2"),
-    given=(*RATIO, *MOMENTS, *SIGNAL),
+    model=MODEL,
     outputs={
         "rank": Output("rank of the kept part", NONNEGATIVE),
         "strength": Output("limit of the operator norm of the kept part", NONNEGATIVE),
     },
-    given_rules=(RATIO_RULE, *MOMENT_RULES, WEIGHTS_RULE),
-    requires=(GRAM, CUBIC, VARIANCE),
-    cases={**MOMENT_CASES, **NO_SIGNAL, **DIRECTIONS},
-    assumes=MODEL[:2],
-    regime=limit(
-        LIMIT, "the remainder's operator norm falls like 1/sqrt(p): tanh, p = n from 125 to 1000, from 0.23 to 0.08"
+    zeros=(a1,),
+    assumes=ASSUMED[:2],
+    regime=replace(
+        LIMIT,
+        orders=(Rational(1, 2),),
+        correction="the remainder's operator norm falls like 1/sqrt(p): tanh, p = n from 125 to 1000, "
+        "from 0.23 to 0.08",
     ),
     warns=(FAR,),
     checks=("liao2026_matrices.kernel_remainder",),
@@ -92,44 +89,25 @@ def error_identity_(c, p, n, gamma, nonlinearity, level, r, a1, second_moment):
         "have operator norm of order 1/sqrt(p).",
     ),
 )
-def kernel_linearization(
-    c, p, n, nonlinearity, level, r, a1, second_moment, snr, key_norm2, query_norm2, mu_key, mu_query, key_query,
-    weights, *, is_even, is_linear, has_no_signal, is_key_parallel, is_query_parallel, has_no_key, has_no_query,
-    is_cancelled,
-):  # fmt: skip
+def kernel_linearization(m):
     """Signal and weights add a matrix of rank at most three to the kernel of pure noise.
 
     Its norm is that of the 3 x 3 product of Sigma with roots of the limits of U^T U/p and V^T V/p.
     """
-    moments = read_moments(nonlinearity, level, r, a1, second_moment, is_even, is_linear)
-    products = read_products(snr, key_norm2, query_norm2, mu_key, mu_query, key_query, weights, has_no_signal)
-    length = sqrt(snr)
+    if not rank(m):
+        return {"rank": Integer(0), "strength": Integer(0)}
+    length = sqrt(m.snr)
 
     def factor(along, norm2):
-        # of the limit of U^T U/p, over lambda; rounding may push what is left of a parallel vector below zero
-        return Matrix([[1, 0, 0], [0, length, 0], [length * along, along, sqrt(Max(0, norm2 - along**2))]])
+        # of the limit of U^T U/p, over lambda; of what is parallel nothing is left, and no rounding either
+        across = 0 if m.when(Eq(along**2, norm2)) else sqrt(Max(0, norm2 - along**2))
+        return Matrix([[1, 0, 0], [0, length, 0], [length * along, along, across]])
 
-    if weights is not None:
-        has_no_key = has_no_query = weights == "none" or (weights == "aligned" and has_no_signal)
-        is_key_parallel = is_query_parallel = weights != "orthogonal"
-        is_cancelled = False
-    has_weights = not (has_no_key or has_no_query)
-    if moments.is_even:
-        rank = 0
-    elif has_no_signal:
-        rank = int(has_weights)
-    elif has_weights and is_key_parallel and is_query_parallel:
-        rank = 1 if is_cancelled else 2
-    else:
-        rank = 3 if has_weights and not (is_key_parallel or is_query_parallel) else 2
-    if rank == 0:
-        return {"rank": Integer(0), "strength": Integer(0)}
-    inner = Matrix([[snr, 1, 0], [1, 0, 0], [0, 0, 1]])
-    key, query = factor(products.key_along, products.key_norm2), factor(products.query_along, products.query_norm2)
-    between = key.T * inner * query
+    inner = Matrix([[m.snr, 1, 0], [1, 0, 0], [0, 0, 1]])
+    between = factor(m.key_along, m.key_norm2).T * inner * factor(m.query_along, m.query_norm2)
     return {
-        lam: columns_over_rows(c, p, n),
-        "rank": Integer(rank),
+        lam: 1 / m.c,
+        "rank": Integer(rank(m)),
         # of a symmetric matrix: the eigenvalues of a product of two would amplify rounding
-        "strength": Abs(moments.a1) * lam * sqrt(Eigenvalues(between * between.T).real(0)),
+        "strength": Abs(m.a1) * lam * sqrt(Eigenvalues(between * between.T).real(0)),
     }

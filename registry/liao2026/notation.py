@@ -5,24 +5,8 @@ K = f(X^T (I + w_K w_Q^T) X / sqrt(p)) / sqrt(p) entry by entry, features X K, r
 Rows of K pair with w_K, columns with w_Q; p/n -> c while |mu|, |w_K| and |w_Q| stay of order one.
 """
 
-from sympy import And, Gt, Matrix
-
-from theorem_engine import (
-    ABSENT,
-    NONNEGATIVE,
-    POSITIVE,
-    REAL,
-    Choice,
-    Expression,
-    Holds,
-    Integers,
-    Interval,
-    OneOf,
-    OnlyWith,
-    PositiveSemidefinite,
-    notation,
-)
-from theorem_engine.weights_file import WeightsFile
+from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, REAL, Choice, Expression, Integers, Interval, notation
+from theorem_engine.registry.liao2026.readers import WeightsFile
 
 var = notation("liao2026")
 WORK = "2506.18656"
@@ -67,31 +51,10 @@ weights_file = var(
     default=ABSENT,
 )
 
-RATIO = (c, p, n)
-FUNCTION = (nonlinearity, level, r)
-MOMENTS = (*FUNCTION, a1, second_moment)
-GRAM_LETTERS = (key_norm2, query_norm2, mu_key, mu_query, key_query)
-SIGNAL = (snr, *GRAM_LETTERS, weights)
-
-RATIO_RULE = OneOf((("c",), ("p", "n")))
-FUNCTION_RULES = (
-    OnlyWith("level", "nonlinearity", ("clip", "exp-clip", "cubic-clip")),
-    OnlyWith("r", "nonlinearity", ("cubic-clip",)),
-)
-MOMENT_RULES = (OneOf((("a1", "second_moment"), ("nonlinearity",))), *FUNCTION_RULES)
-_PRODUCTS = tuple(x.name for x in GRAM_LETTERS)
-WEIGHTS_RULE = OneOf((("weights",), _PRODUCTS), required=False)
-WEIGHTS_OR_FILE_RULE = OneOf((("weights",), _PRODUCTS, ("weights_file",)), required=False)
-
-# below this level the clipped cubic meets its level three times
-CUBIC = Holds(
-    And(Gt(3 * level**2, 2, evaluate=False), r <= 1), "the clipped cubic has one edge on each side: level > sqrt(2/3)"
-)
-VARIANCE = Holds(second_moment >= a1**2, "the second moment is at least the square of a1")
-GRAM = PositiveSemidefinite(
-    Matrix([[snr, mu_key, mu_query], [mu_key, key_norm2, key_query], [mu_query, key_query, query_norm2]]),
-    "the Gram matrix of (mu, w_K, w_Q)",
-)
+# what the ways to describe the model come to, beside letters above
+b2 = var("b2", "b^2", "variance of the nonlinear part, second moment less a1^2", NONNEGATIVE, default=ABSENT)
+key_along = var("key_along", "k_1", "component of w_K along mu", REAL, default=ABSENT)
+query_along = var("query_along", "q_1", "component of w_Q along mu", REAL, default=ABSENT)
 
 # quantities of the statements
 xi = var("xi", r"\xi", "a standard normal variable")
@@ -100,7 +63,6 @@ s = var("s", "s", "eigenvalue of X^T X/p", NONNEGATIVE)
 lam = var("lam", r"\lambda", "ratio n/p of tokens to dimension", POSITIVE)
 penalty = var("penalty", r"\gamma", "the ridge penalty, as the fixed point sees it", POSITIVE)
 kap = var("kap", r"\kappa", "linear part of the attention matrix, sqrt(c) a1")
-b2 = var("b2", "b^2", "variance of the nonlinear part, second moment less a1^2", NONNEGATIVE)
 eta0 = var("eta0", r"\eta_0", "start of eta: minus sqrt(c) (a1 - d)")
 g = var("g", "g", "effective penalty gamma + b^2 delta", POSITIVE)
 e = var("e", "e", "b^2 times the normalised trace of the resolvent", NONNEGATIVE)
@@ -112,8 +74,6 @@ alpha = var("alpha", r"\alpha", "limit of tr Q/n")
 beta = var("beta", r"\beta", "minus sqrt(c) times the limit of tr(Q K S)/n")
 delta = var("delta", r"\delta", "limit of (tr S - c tr(S K Q K S))/n")
 theta = var("theta", r"\theta", "length of mu over sqrt(c)", NONNEGATIVE)
-k1 = var("k1", "k_1", "component of w_K along mu")
-q1 = var("q1", "q_1", "component of w_Q along mu")
 A = var("A", r"\mathcal A", "limit of y^T Q y/n")
 A0 = var("A0", r"\mathcal A_0", "that limit without weights")
 v1 = var("v1", "v_1", "first entry of the correction's vector")

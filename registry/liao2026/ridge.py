@@ -1,52 +1,36 @@
 """Ridge regression on the tokens themselves: the rival of attention."""
 
+from dataclasses import replace
+
 from sympy import Abs, Piecewise, sqrt
 
-from theorem_engine import Source, limit, proposition
-from theorem_engine.registry.liao2026.notation import (
-    RATIO,
-    RATIO_RULE,
-    WORK,
-    Delta,
-    gamma,
-    lam,
-    lin,
-    penalised,
-    root,
-    snr,
-    unseen,
-    w,
-)
+from theorem_engine import Source, proposition
+from theorem_engine.registry.liao2026.model import ASSUMED, LIMIT, MODEL
+from theorem_engine.registry.liao2026.notation import WORK, Delta, gamma, lam, lin, penalised, root, unseen, w
 from theorem_engine.registry.liao2026.resolvent import ERROR
-from theorem_engine.registry.liao2026.setting import MODEL, columns_over_rows
 
 
-def ridge_quantities(ratio, gamma):
+def ridge_quadratic(m):
     """The letters of the ridge quadratic gamma A^2 + (gamma + c - 1) A - 1 = 0."""
     return {
-        lam: ratio,
-        w: gamma + 1 / lam - 1,
+        lam: 1 / m.c,
+        w: m.gamma + 1 / lam - 1,
         # each in the form whose powers stay in double precision
-        Delta: Piecewise((Abs(w) * sqrt(1 + 4 * gamma / w**2), Abs(w) > 1), (sqrt(w**2 + 4 * gamma), True)),
-        penalised: Piecewise((2 * gamma / (w + Delta), w > 0), ((Delta - w) / 2, True)),
-        root: penalised / gamma,
+        Delta: Piecewise((Abs(w) * sqrt(1 + 4 * m.gamma / w**2), Abs(w) > 1), (sqrt(w**2 + 4 * m.gamma), True)),
+        penalised: Piecewise((2 * m.gamma / (w + Delta), w > 0), ((Delta - w) / 2, True)),
+        root: penalised / m.gamma,
     }
-
-
-def ridge_null(gamma):
-    """The error on pure noise, gamma^2 A (1 + A)/Delta."""
-    return penalised * (gamma + penalised) / Delta
 
 
 @proposition(
     "liao2026.ridge-error",
     title="Interpolation error of ridge regression",
     source=Source(WORK, "Proposition 2", version="v2"),
-    given=(*RATIO, gamma, snr),
+    model=MODEL.only("ratio", "signal"),
+    given=(gamma,),
     outputs={"error": ERROR},
-    given_rules=(RATIO_RULE,),
-    assumes=MODEL[:1],
-    regime=limit("n, p -> oo with p/n -> c; |mu| of order one", "of order 1/p"),
+    assumes=ASSUMED[:1],
+    regime=replace(LIMIT, orders=(1,), words="n, p -> oo with p/n -> c; |mu| of order one", correction="of order 1/p"),
     checks=("liao2026.raw_ridge_error",),
     marks="DV",
     notes=(
@@ -56,12 +40,13 @@ def ridge_null(gamma):
         "1 - 2 (c + |mu|^2)/gamma. At c = 1 without signal (1 + 4/gamma)^(-1/2).",
     ),
 )
-def ridge_error(c, p, n, gamma, snr):
+def ridge_error(m):
     """Training error of ridge regression of the labels on the raw tokens, in closed form."""
     return {
-        **ridge_quantities(columns_over_rows(c, p, n), gamma),
-        lin: ridge_null(gamma),
-        unseen: 1 / (1 + (1 + snr) * root),
+        **ridge_quadratic(m),
+        # on pure noise: gamma^2 A (1 + A)/Delta
+        lin: penalised * (m.gamma + penalised) / Delta,
+        unseen: 1 / (1 + (1 + m.snr) * root),
         # (1 + 2 A + m A^2)/(1 + m A)^2 of the error on noise, m = 1 + |mu|^2
         "error": lin * unseen * (root + (1 + root) * unseen),
     }

@@ -1,21 +1,14 @@
 """Row-wise softmax attention."""
 
-from theorem_engine import Source, limit, remark
-from theorem_engine.domains import Switch
-from theorem_engine.errors import MissingParameter
-from theorem_engine.registry.liao2026.finite_size import FAR
-from theorem_engine.registry.liao2026.notation import (
-    GRAM,
-    RATIO,
-    RATIO_RULE,
-    SIGNAL,
-    WEIGHTS_RULE,
-    WORK,
-    gamma,
-    var,
-)
+from dataclasses import replace
+
+from theorem_engine import Source, remark
+from theorem_engine.base.errors import MissingParameter
+from theorem_engine.language.domains import Switch
+from theorem_engine.registry.liao2026.finite_size import FAR_SOFTMAX
+from theorem_engine.registry.liao2026.model import ASSUMED, LIMIT, SOFTMAX
+from theorem_engine.registry.liao2026.notation import WORK, gamma, var
 from theorem_engine.registry.liao2026.resolvent import ERROR
-from theorem_engine.registry.liao2026.setting import LIMIT, MODEL, NO_SIGNAL
 
 masked = var("masked", r"\mathrm{masked}", "whether a token is kept from attending to itself", Switch(), default=True)
 scaled = var(
@@ -28,19 +21,17 @@ scaled = var(
     "liao2026.softmax",
     title="Interpolation error of row-wise softmax attention",
     source=Source(WORK, "Remark 1", version="v2"),
-    given=(*RATIO, gamma, *SIGNAL, masked, scaled),
+    model=SOFTMAX,
+    given=(gamma, masked, scaled),
     outputs={"error": ERROR},
     needs={"attention": "liao2026.interpolation-error", "ridge": "liao2026.ridge-error"},
-    given_rules=(RATIO_RULE, WEIGHTS_RULE),
-    requires=(GRAM,),
-    cases=NO_SIGNAL,
-    assumes=(MODEL[0], "the labels are balanced"),
-    regime=limit(
+    assumes=(ASSUMED[0], "the labels are balanced"),
+    regime=replace(
         LIMIT,
-        "of order 1/sqrt(p), with a next one of order 1/p that is not small: measured in all like p^(-0.7), for the "
-        "exponential has heavy tails; at c = 1, gamma = 1, p = 1600 simulations give 0.5245 against 0.5193",
+        correction="of order 1/sqrt(p), with a next one of order 1/p that is not small: measured in all like p^(-0.7), "
+        "for the exponential has heavy tails; at c = 1, gamma = 1, p = 1600 simulations give 0.5245 against 0.5193",
     ),
-    warns=(FAR,),
+    warns=(FAR_SOFTMAX,),
     checks=("liao2026.softmax_error",),
     marks="DV",
     notes=(
@@ -52,19 +43,12 @@ scaled = var(
         "it is computed at the given p and n.",
     ),
 )
-def softmax(
-    c, p, n, gamma, snr, key_norm2, query_norm2, mu_key, mu_query, key_query, weights, masked, scaled, *, attention,
-    ridge, has_no_signal,
-):  # fmt: skip
+def softmax(m, *, attention, ridge):
     """Softmax attention is entry-wise attention with an exponential, once a token cannot attend to itself."""
-    if not masked:
-        return {"error": ridge(c=c, p=p, n=n, gamma=gamma, snr=snr)}
-    if not scaled and p is None:
+    if not m.masked:
+        return {"error": ridge.at(m)}
+    if m.scaled:
+        return {"error": attention.at(m)}
+    if m.p is None:
         raise MissingParameter("liao2026.softmax needs p and n with scaled=False: the penalty acts as gamma n^2/p")
-    return {
-        "error": attention(
-            c=c, p=p, n=n, gamma=gamma if scaled else gamma * n**2 / p, nonlinearity="softmax", snr=snr,
-            key_norm2=key_norm2, query_norm2=query_norm2, mu_key=mu_key, mu_query=mu_query, key_query=key_query,
-            weights=weights, has_no_diagonal=True, has_no_signal=has_no_signal,
-        )
-    }  # fmt: skip
+    return {"error": attention.at(m, gamma=m.gamma * m.n**2 / m.p)}

@@ -1,6 +1,6 @@
 """Projected gradient descent and gradient flow: exact closed laws of five scalars."""
 
-from sympy import sqrt
+from sympy import Abs, Max, sqrt
 
 from theorem_engine import Flow, Output, Recurrence, Source, Trajectory, definition, lemma, result
 from theorem_engine.registry.marion2025.notation import (
@@ -83,15 +83,12 @@ def flow_rates(slopes):
     }
 
 
-def outputs_of(law, excess, lam, gamma, d, L, trajectory, clock):
+def outputs_of(m, law, excess, lam, clock):
     """Final products, the risk there, and the log if one was asked for."""
-    way = law if trajectory is None else Trajectory(law, trajectory)
-    end = [way.at(x) for x in PRODUCTS]
-    found = {x.name: value for x, value in zip(PRODUCTS, end, strict=True)}
-    found["risk"] = excess(*end, lam, gamma, d, L, 0)
-    if trajectory is not None:
-        found["trajectory"] = way.columns(clock)
-    return found
+    way = law if m.trajectory is None else Trajectory(law, m.trajectory)
+    end = {x.name: way.at(x) for x in PRODUCTS}
+    log = {} if m.trajectory is None else {"trajectory": way.columns(clock)}
+    return {**end, "risk": excess.at(m, **end, lam=lam, eps=0), **log}
 
 
 @definition(
@@ -114,11 +111,11 @@ def outputs_of(law, excess, lam, gamma, d, L, trajectory, clock):
         "one-step maps are reproducible. With alpha <= 2e-3 no chaos was seen.",
     ),
 )
-def pgd(kappa, nu, theta, eta, rho, lam, schedule, gamma, d, L, alpha, steps, trajectory, *, excess):
+def pgd(m, *, excess):
     """Each step moves k and v against the risk's gradient on their spheres and normalises them."""
     now = lam / (1 + schedule * step)
     law = Recurrence.of(descent_step(slopes(excess.excess, now, gamma, d, L), alpha), None, steps, clock=step)
-    return outputs_of(law, excess.excess, lam / (1 + schedule * steps), gamma, d, L, trajectory, "step")
+    return outputs_of(m, law, excess.excess, lam / (1 + schedule * steps), "step")
 
 
 @result(
@@ -134,10 +131,10 @@ def pgd(kappa, nu, theta, eta, rho, lam, schedule, gamma, d, L, alpha, steps, tr
     marks="DVG",
     notes=("The limit of small steps of projected gradient descent; the risk never rises along it.",),
 )
-def gradient_flow(kappa, nu, theta, eta, rho, lam, gamma, d, L, time, trajectory, *, excess):
+def gradient_flow(m, *, excess):
     """The five products under the continuous descent of the risk on the two spheres."""
     law = Flow.of(flow_rates(slopes(excess.excess, lam, gamma, d, L)), None, time)
-    return outputs_of(law, excess.excess, lam, gamma, d, L, trajectory, "time")
+    return outputs_of(m, law, excess.excess, lam, "time")
 
 
 @lemma(
@@ -152,12 +149,10 @@ def gradient_flow(kappa, nu, theta, eta, rho, lam, gamma, d, L, time, trajectory
     marks="DV",
     notes=("The manifold is the fixed set of the reflection (v, v*) -> (-v, -v*), a symmetry of the risk.",),
 )
-def manifold_invariance(kappa, nu, lam, gamma, d, L, alpha, *, pgd):
+def manifold_invariance(m, *, pgd):
     """One step from theta = eta = rho = 0 leaves all three at zero."""
-    from sympy import Abs, Max
-
-    here = (kappa, nu, 0, 0, 0, lam, 0, gamma, d, L, alpha, 1)
-    return {"transverse": Max(*(Abs(part(*here)) for part in (pgd.theta, pgd.eta, pgd.rho)))}
+    start = {"theta": 0, "eta": 0, "rho": 0, "schedule": 0, "steps": 1}
+    return {"transverse": Max(*(Abs(part.at(m, **start)) for part in (pgd.theta, pgd.eta, pgd.rho)))}
 
 
 __all__ = ["descent_step", "flow_rates", "gradient_flow", "manifold_invariance", "pgd", "slopes"]

@@ -2,7 +2,7 @@
 
 import theorem_engine as te
 from theorem_engine import Source, declare_figure
-from theorem_engine.geometry import uniform_inner_products
+from theorem_engine.registry.marion2025.methods import uniform_inner_products
 from theorem_engine.registry.marion2025.notation import PRODUCTS
 
 NAMES = tuple(x.name for x in PRODUCTS)

@@ -12,6 +12,7 @@ from theorem_engine import (
     Output,
     Recurrence,
     Root,
+    Search,
     Source,
     Warn,
     proposition,
@@ -122,7 +123,6 @@ def fixed_points(lam, gamma, d, L, *, risk):
         "rate": Output("smallest rate of approach, on the spheres", NONNEGATIVE),
     },
     needs={"risk": "marion2025.risk", "points": "marion2025.fixed-points"},
-    cases={"at_saddle": (kappa**2 + nu**2 <= 0), "at_maximum": (kappa * nu <= -1)},
     assumes=(*MODEL, "theta = eta = rho = 0 at the start"),
     warns=(
         Warn(
@@ -140,11 +140,11 @@ def fixed_points(lam, gamma, d, L, *, risk):
         "The step bound is ours: alpha max(8 gamma^2 b c^2/pi, 8 gamma^2 c/sqrt(pi), 2 gamma^2) < 1.",
     ),
 )
-def convergence(kappa, nu, lam, gamma, d, alpha, *, risk, points, at_saddle, at_maximum):
+def convergence(m, *, risk, points):
     """Every start on the manifold that is no fixed point and not on the boundary ends at (1, 1) or (-1, -1)."""
-    rates = (points(lam, gamma, d, 2), points.rate_v(lam, gamma, d, 2))
+    rates = (points.at(m, L=2), points.rate_v.at(m, L=2))
     a, b = (
-        diff(risk.excess(kappa, nu, 0, 0, 0, lam, gamma, d, 2, 0), *letters).subs({kappa: 0, nu: 0})
+        diff(risk.excess.at(m, theta=0, eta=0, rho=0, L=2, eps=0), *letters).subs({kappa: 0, nu: 0})
         for letters in ((kappa, kappa), (kappa, nu))
     )
     found = {
@@ -152,7 +152,8 @@ def convergence(kappa, nu, lam, gamma, d, alpha, *, risk, points, at_saddle, at_
         "step_bound": 1 / Max(a, -2 * b, 2 * gamma**2),
         "rate": Min(*rates),
     }
-    if at_saddle or at_maximum:
+    if m.when(kappa**2 + nu**2 <= 0) or m.when(kappa * nu <= -1):
+        # at the saddle or at a maximum nothing moves
         return {"kappa": kappa, "nu": nu, **found}
     move = descent_step(slopes(risk.excess, lam, gamma, d, 2), alpha)
     here = {theta: Integer(0), eta: Integer(0), rho: Integer(0)}
@@ -208,7 +209,7 @@ def transverse_stability(kappa, nu, lam, gamma, d, L, *, risk):
         )
     },
     needs={"risk": "marion2025.risk"},
-    cases={"alone": Eq(L, 1)},
+    recipe={lam: Search(Rational(1, 10_000), 200)},
     assumes=MODEL,
     checks=("marion2025_landscape.critical_lambda",),
     marks="DVN",
@@ -218,14 +219,14 @@ def transverse_stability(kappa, nu, lam, gamma, d, L, *, risk):
         "Never more than one root was met on [1e-4, 200].",
     ),
 )
-def critical_lambda(gamma, d, L, *, risk, alone):
+def critical_lambda(m, *, risk):
     """Where the Hessian in the two directions that leave the manifold at the oracle loses its positive determinant."""
-    if alone:
+    if m.when(Eq(L, 1)):
         return {"lam_critical": oo}
     x, y = (var(n, n, m) for n, m in (("x", "component of k along v*"), ("y", "component of v along k*")))
     key, value = Matrix([sqrt(1 - x**2), x]), Matrix([y, sqrt(1 - y**2)])
     block = sphere_hessian(risk.excess, key, value, (x, y), lam, gamma, d, L)
-    return {"lam_critical": Root(block.det(), lam, Rational(1, 10_000), 200)}
+    return {"lam_critical": Root(block.det(), lam)}
 
 
 def sphere_hessian(excess, key, value, chart, lam, gamma, d, L):

@@ -12,13 +12,16 @@ from theorem_engine.registry.marion2025.notation import (
     c,
     d,
     eps,
+    eta,
     g,
     gamma,
     kappa,
     lam,
     nu,
+    rho,
     s,
     tau,
+    theta,
 )
 
 MODEL = (
@@ -51,7 +54,7 @@ ABBREVIATIONS = {D: sqrt(d / 2), g: lam * gamma, s: sqrt(1 + 2 * g**2), tau: lam
         "Invariant under (k, v) -> (-k, -v) and under (v, v*) -> (-v, -v*).",
     ),
 )
-def risk(kappa, nu, theta, eta, rho, lam, gamma, d, L, eps, *, zeta, miss):
+def risk(m, *, zeta, miss):
     """Mean squared error of sum_l erf(lam X_l.k) X_l.v, exact at any d and L.
 
     The risk depends on k and v only through their inner products with k*, v* and each other. It is
@@ -88,10 +91,9 @@ def risk(kappa, nu, theta, eta, rho, lam, gamma, d, L, eps, *, zeta, miss):
     checks=("marion2025.attention_risk",),
     marks="DV",
 )
-def manifold_risk(kappa, nu, lam, gamma, d, L, eps, *, risk):
+def manifold_risk(m, *, risk):
     """The risk where k sees only k* and v only v*: theta = eta = rho = 0."""
-    here = (kappa, nu, 0, 0, 0, lam, gamma, d, L, eps)
-    return {"risk": risk(*here), "excess": risk.excess(*here)}
+    return {name: getattr(risk, name).at(m, theta=0, eta=0, rho=0) for name in ("risk", "excess")}
 
 
 @corollary(
@@ -106,10 +108,9 @@ def manifold_risk(kappa, nu, lam, gamma, d, L, eps, *, risk):
     marks="DV",
     notes=("The excess vanishes as d grows if lam sqrt(d) -> oo and lam sqrt(L) -> 0, possible iff L = o(d).",),
 )
-def oracle_risk(lam, gamma, d, L, eps, *, manifold):
+def oracle_risk(m, *, manifold):
     """What erf attention reaches with perfect parameters: the miss of its own token and the others' noise."""
-    here = (1, 1, lam, gamma, d, L, eps)
-    return {"risk": manifold(*here), "excess": manifold.excess(*here)}
+    return {name: getattr(manifold, name).at(m, kappa=1, nu=1) for name in ("risk", "excess")}
 
 
 @proposition(

@@ -137,12 +137,10 @@ def _moved(vector, weight, alpha):
         "A path is reproducible from its seed; statements are about its law.",
     ),
 )
-def stochastic_pgd(
-    kappa, nu, theta, eta, rho, lam, schedule, gamma, d, L, eps, alpha, batch, steps, seed, trajectory, *, excess
-):
+def stochastic_pgd(m, *, excess):
     """One random path of the five products when each step uses the gradient of the loss on a new small batch."""
     now = lam / (1 + schedule * step)
-    rules, where = chain_step(now, gamma, d, eps, alpha, batch)
+    rules, where = chain_step(now, gamma, dimension, eps, alpha, batch)
     law = RandomRecurrence.of(
         rules,
         steps,
@@ -150,10 +148,10 @@ def stochastic_pgd(
         clock=step,
         token_normals=(*Z, xi),
         normals=(mixed,),
-        chi={chi_k: d - 4, chi_v: d - 5},
+        chi={chi_k: dimension - 4, chi_v: dimension - 5},
         informative=first,
         batch=batch,
         tokens=L,
         seed=seed,
     )
-    return outputs_of(law, excess.excess, lam / (1 + schedule * steps), gamma, d, L, trajectory, "step")
+    return outputs_of(m, law, excess.excess, lam / (1 + schedule * steps), "step")

@@ -2,8 +2,8 @@
 
 from sympy import Eq, LambertW, Rational, log, oo, pi, sqrt
 
-from theorem_engine import NONNEGATIVE, Holds, Minimum, Output, Root, Source, limit, mills, result
-from theorem_engine.domains import Interval
+from theorem_engine import NONNEGATIVE, Holds, Limit, Minimum, Output, Root, Search, Source, mills, result
+from theorem_engine.language.domains import Interval
 from theorem_engine.registry.marion2025.notation import L, d, gamma, lam, var
 from theorem_engine.registry.marion2025.risk import EXCESS, MODEL
 
@@ -12,6 +12,12 @@ HERE = Source("2410.01537", "behind Corollary 2", guessed=True)
 
 A = var("A", "A", "signal against noise tokens, gamma^2 d / (2 (L - 1))")
 x = var("x", "x", "lam^2 d")
+
+
+def where_to_look(m):
+    """A factor thousand around the leading order; for one token, around its own noise."""
+    centre = 1 / gamma if m.when(Eq(L, 1)) else sqrt(LambertW(gamma**2 * d / (2 * (L - 1))) / d)
+    return {lam: Search(centre / 1000, centre * 1000), x: Search(Rational(1, 10**300), 10**4)}
 
 
 @result(
@@ -27,7 +33,7 @@ x = var("x", "x", "lam^2 d")
         "lam_lambert": Output("minimiser to leading order, by Lambert's function", ANY),
     },
     needs={"oracle": "marion2025.oracle-risk"},
-    cases={"alone": Eq(L, 1)},
+    recipe=where_to_look,
     assumes=MODEL,
     checks=("marion2025_landscape.optimal_lambda",),
     marks="DVN",
@@ -39,28 +45,22 @@ x = var("x", "x", "lam^2 d")
         "Exactly one critical point was met in 400 random draws.",
     ),
 )
-def optimal_lambda(gamma, d, L, *, oracle, alone):
+def optimal_lambda(m, *, oracle):
     """A sharper erf misses less of its own token and lets in more of the others; one lam balances the two."""
-    best = Minimum(oracle.excess(lam, gamma, d, L, 0), over={lam: _range(gamma, d, L, alone)})
-    if alone:
+    best = Minimum(oracle.excess.at(m, lam=lam, eps=0), over=lam)
+    if m.when(Eq(L, 1)):
         found = {"lam_first_order": oo, "excess_first_order": 0, "lam_lambert": oo}
         return {"lam_star": best.at(lam), "excess": best, **found}
     balance = x + log(x) / 2 - log(A) - log(mills(sqrt(x)))
     return {
         A: gamma**2 * d / (2 * (L - 1)),
-        x: Root(balance, x, Rational(1, 10**300), 10**4),
+        x: Root(balance, x),
         "lam_star": best.at(lam),
         "excess": best,
         "lam_first_order": sqrt(x / d),
         "excess_first_order": 4 * (L - 1) / (pi * d) * (x + sqrt(x) * mills(sqrt(x))),
         "lam_lambert": sqrt(LambertW(A) / d),
     }
-
-
-def _range(gamma, d, L, alone):
-    """Ends of the search: a factor thousand around the leading order; for one token, around its own noise."""
-    centre = 1 / gamma if alone else sqrt(LambertW(gamma**2 * d / (2 * (L - 1))) / d)
-    return centre / 1000, centre * 1000
 
 
 @result(
@@ -80,7 +80,7 @@ def _range(gamma, d, L, alone):
         ),
     ),
     assumes=MODEL,
-    regime=limit("d / L -> oo", "relative log log(d/L) / log(d/L)"),
+    regime=Limit(grows=(d / L,), words="d / L -> oo", correction="relative log log(d/L) / log(d/L)"),
     checks=("marion2025_landscape.optimal_rate",),
     marks="DVN",
 )

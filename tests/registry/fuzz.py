@@ -10,7 +10,8 @@ from threading import local
 import theorem_engine as te
 from tests.registry.fuzz_queries import make_query, shares
 from tests.registry.fuzz_values import PREAMBLE
-from tests.registry.fuzz_worker import Worker
+from tests.registry.fuzz_worker import Report, Worker
+from theorem_engine.base.errors import TheoremEngineError
 
 
 def run(count, seed, jobs=1, seconds=10.0, bases=24, chosen=None, progress=None):
@@ -24,7 +25,12 @@ def run(count, seed, jobs=1, seconds=10.0, bases=24, chosen=None, progress=None)
         if not hasattr(here, "worker"):
             here.worker = Worker(seconds)
             workers.append(here.worker)
-        return here.worker.judge(make_query(job[0], seed, job[1], bases))
+        try:
+            query = make_query(job[0], seed, job[1], bases)
+        except TheoremEngineError as error:
+            # a point of an entry's own domain that is refused is a failure, not the end of the campaign
+            return Report(f"point {job[1]} of seed {seed}", job[0], (), "failed", [("no point is drawn", str(error))])
+        return here.worker.judge(query)
 
     try:
         with ThreadPoolExecutor(jobs) as pool:

@@ -7,7 +7,7 @@ import numpy as np
 
 import theorem_engine as te
 from tests.registry.fuzz_values import DIGITS, EXTREME, FOREIGN, evaluate, special
-from theorem_engine.sampling import draw_point
+from theorem_engine.asking.random_point import draw_point
 
 #: Points of costly entries are drawn with these: the guard is under test, not the precision of a mean.
 CHEAP = {"draws": 256}

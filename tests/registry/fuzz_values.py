@@ -13,8 +13,9 @@ import numpy as np
 import sympy
 
 from theorem_engine import ElementWise, Normalised
-from theorem_engine.activation import Activation
-from theorem_engine.domains import Choice, ComplexPlane, Expression, Integers, Interval, Lengths
+from theorem_engine.language.activation import Activation
+from theorem_engine.language.domains import Choice, ComplexPlane, Expression, Integers, Interval
+from theorem_engine.language.lengths import Lengths
 
 NAMES = {
     "inf": math.inf, "nan": math.nan, "np": np, "sympy": sympy, "mpf": mpmath.mpf, "Decimal": decimal.Decimal,

@@ -97,7 +97,7 @@ def _evaluate(query, report):
 def _judge_error(error, report, stage, query):
     """Only documented errors, which say where they happened."""
     import theorem_engine as te
-    from theorem_engine import errors
+    from theorem_engine.base import errors
 
     report.said = f"{type(error).__name__}: {error}"
     if stage == "value":
@@ -138,7 +138,7 @@ def _place(error):
 
 def _judge_outputs(prediction, report):
     """No NaN, and nothing outside the range the entry declares; without a range everything is finite."""
-    from theorem_engine.domains import Interval
+    from theorem_engine.language.domains import Interval
 
     for name, value in prediction.outputs.items():
         declared = prediction.entry.outputs[name].range
@@ -208,7 +208,7 @@ def _as_json(prediction):
 
 def _judge_warnings(caught, report):
     """Warnings are for validity, and carry the entry's id."""
-    from theorem_engine.errors import ValidityWarning
+    from theorem_engine.base.errors import ValidityWarning
 
     for warning in caught:
         place = f"{Path(warning.filename).name}:{warning.lineno}"

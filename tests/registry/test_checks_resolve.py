@@ -5,9 +5,8 @@ import inspect
 import pytest
 
 import theorem_engine as te
-from theorem_engine.errors import DeclarationError
-from theorem_engine.evidence import named_simulators
-from theorem_engine.simulators import simulator
+from theorem_engine.base.errors import DeclarationError
+from theorem_engine.checking.simulators import find_simulator, named_simulators
 
 ENTRIES = te.entries()
 
@@ -23,6 +22,6 @@ def test_every_check_of_an_entry_is_a_function_of_the_validators(entry):
 
 def test_a_check_that_does_not_exist_is_refused_with_the_nearest_name():
     with pytest.raises(DeclarationError, match="erf_mean"):
-        simulator("gaussian.erf_maen")
+        find_simulator("gaussian.erf_maen")
     with pytest.raises(DeclarationError, match="no module"):
-        simulator("gauss.erf_mean")
+        find_simulator("gauss.erf_mean")

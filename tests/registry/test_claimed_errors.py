@@ -12,8 +12,8 @@ import pytest
 from mpmath import mp
 
 import theorem_engine as te
-from theorem_engine.errors import NotAvailable, ValidityWarning
-from theorem_engine.sampling import draw_point
+from theorem_engine.asking.random_point import draw_point
+from theorem_engine.base.errors import NotAvailable, ValidityWarning
 
 #: Flows at 30 digits take minutes; costly entries belong to the campaign.
 SLOW = {"marion2025.gradient-flow", "duranthon2026.gradient-flow"}

@@ -7,7 +7,14 @@ import sympy
 
 import theorem_engine as te
 from tests.registry.duranthon2026_points import POINT, TASKS, risk
-from theorem_engine.errors import BadNumber, Infeasible, MissingParameter, NotAvailable, OutOfDomain, UnknownParameter
+from theorem_engine.base.errors import (
+    BadNumber,
+    Infeasible,
+    MissingParameter,
+    NotAvailable,
+    OutOfDomain,
+    UnknownParameter,
+)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import theorem_engine as te
-from theorem_engine.errors import BadRequest
+from theorem_engine.base.errors import BadRequest
 
 
 def test_what_should_die_out_along_the_flow_does():
@@ -29,8 +29,18 @@ def test_risks_rise_with_the_length_and_softmax_is_lowest():
 @pytest.mark.parametrize(
     ("figure", "options"),
     [("fig-2", {"count": 1}), ("fig-4", {"runs": 0}), ("fig-4", {"seed": -1}), ("fig-5", {"L": 0}),
-     ("length", {"longest": 0}), ("fig-3", {"size": 1}), ("hard-phase", {"points": 1})],
+     ("length", {"longest": 0}), ("fig-3", {"size": 1}), ("fig-3", {"runs": 1}), ("hard-phase", {"points": 1})],
 )  # fmt: skip
 def test_options_that_cannot_be_are_refused(figure, options):
     with pytest.raises(BadRequest):
         te.figure(f"duranthon2026.{figure}", **options)
+
+
+def test_trainings_of_figure_3_are_simulations_anyone_can_ask_for():
+    from theorem_engine.registry.duranthon2026.finite_sample_figures import trained
+
+    point = {"task": "max", "nu": "inf", "activation": "linear", "alpha": 2, "L": 3, "r_k": 0.8, "r_v": 1.7}
+    words = {"size": 40, "samples": 3, "seed": 5}
+    asked = te.simulate("duranthon2026.erm-risk", **point, **words)
+    assert trained({**point, **words, "tokens_type": "float64"}) == [asked["risk"], asked.errors["risk"]]
+    assert asked.errors["risk"] > 0

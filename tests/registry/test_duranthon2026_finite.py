@@ -1,6 +1,6 @@
 """Learning from finitely many samples: identities, limits, branches, errors, and where replica symmetry ends."""
 
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import theorem_engine as te
 from theorem_engine.backends import get_backend
 from theorem_engine.backends.float64 import iterated
-from theorem_engine.errors import BadNumber, NotAvailable, NotConverged, OutOfDomain, ValidityWarning
-from theorem_engine.plan import make_plan
+from theorem_engine.base.errors import BadNumber, NotAvailable, NotConverged, OutOfDomain, ValidityWarning
+from theorem_engine.language.statement import Unknown
+from theorem_engine.planning.plan import make_plan
 from theorem_engine.registry.duranthon2026 import finite_sample as erm
 from theorem_engine.registry.duranthon2026 import finite_sample_notation as letters
 from theorem_engine.registry.duranthon2026.notation import nu as nu_letter
@@ -40,10 +41,16 @@ def channel_means(setting, found, bodies, samples=FEW):
     }  # fmt: skip
     inputs = [getattr(letters, name) for name in at]
     is_argmax = setting["nu"] == "inf"
-    made = erm.channel(
-        setting["task"], is_argmax, sympy.Rational(str(setting["delta"])), setting["activation"],
-        sympy.Integer(setting["L"]), sympy.Integer(samples), bodies, erm.POINT,
-    )  # fmt: skip
+    here = SimpleNamespace(
+        **{
+            **setting,
+            "nu": nu_letter,
+            "L": sympy.Integer(setting["L"]),
+            "delta": sympy.Rational(str(setting["delta"])),
+        },
+        when=lambda _: is_argmax,
+    )
+    made = erm.channel(here, sympy.Integer(samples), bodies)
     made = made.xreplace({nu_letter: sympy.oo if is_argmax else sympy.Integer(setting["nu"])})
     run = get_backend("float64").function(inputs, [made.mean(name) for name in bodies])
     return dict(zip(bodies, (float(v) for v in run(*at.values())), strict=True))
@@ -176,14 +183,20 @@ def test_linear_weights_have_a_second_solution_and_the_informed_start_avoids_it(
     setting = {"task": "spiked", "nu": 4, "delta": 0, "activation": "linear", "L": 3}
     found = solution(setting, 8, r_k=r_k, r_v=r_v)
     assert found["m_k"] > 0 < found["m_v"]
-    ridge = sympy.Rational(r_k), sympy.Rational(r_v)
-    length, alpha = sympy.Integer(3), sympy.Integer(8)
-    seen = erm.channel("spiked", False, sympy.Integer(0), "linear", length, sympy.Integer(FEW), erm.MEANS, erm.POINT)
-    equations = erm.order_equations("spiked", nu_letter, length, alpha, *ridge, "linear", "informed", False, seen.mean)
+    ridge = {"r_k": sympy.Rational(r_k), "r_v": sympy.Rational(r_v)}
+    here = SimpleNamespace(
+        **{**setting, "nu": nu_letter, "L": sympy.Integer(3), "delta": sympy.Integer(0)},
+        **ridge, alpha=sympy.Integer(8), branch="informed",
+    )  # fmt: skip
+    seen = erm.channel(here, sympy.Integer(FEW), erm.MEANS)
+    equations, starts = erm.order_equations(here, seen.mean), erm.starts(here)
     objective = sympy.Symbol("objective")
-    equations[objective] = alpha * seen.mean("rho rho") / 2 + (ridge[0] * letters.q_k + ridge[1] * letters.q_v) / 2
-    for letter, start in ((letters.m_k, -3), (letters.m_v, sympy.Rational(-1, 5))):
-        equations[letter] = replace(equations[letter], start=start, along=None)
+    norms = (here.r_k * letters.q_k + here.r_v * letters.q_v) / 2
+    equations[objective] = here.alpha * seen.mean("rho rho") / 2 + norms
+    elsewhere = {letters.m_k: sympy.Integer(-3), letters.m_v: sympy.Rational(-1, 5)}
+    for letter, how in starts.items():
+        begin = elsewhere.get(letter, how.value)
+        equations[letter] = Unknown(equations[letter], begin, how.positive, method=how.method)
     run = get_backend("float64").compile(make_plan([nu_letter], equations, [letters.m_k, letters.m_v, objective]))
     m_k, m_v, height = (float(v) for v in run(4.0))
     assert m_k < 0 > m_v

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 import theorem_engine as te
 from tests.registry.duranthon2026_points import predict
-from theorem_engine.errors import NotAvailable
+from theorem_engine.base.errors import NotAvailable
 
 ON_IT = {"m_kv": 0, "m_vk": 0, "q_kv": 0}
 #: Zero, where the largest token changes, lies between two nodes.

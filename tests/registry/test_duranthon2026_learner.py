@@ -8,16 +8,18 @@ import sympy
 
 import theorem_engine as te
 from theorem_engine.backends import get_backend
-from theorem_engine.drawing import Drawn
-from theorem_engine.errors import Infeasible, ValidityWarning
+from theorem_engine.base.errors import Infeasible, ValidityWarning
+from theorem_engine.base.reports import listening
 from theorem_engine.registry.duranthon2026 import bayes_learner as bayes
 from theorem_engine.registry.duranthon2026 import finite_sample_notation as letters
 from theorem_engine.registry.duranthon2026.notation import nu as nu_letter
-from theorem_engine.trace import listening
+from theorem_engine.registry.duranthon2026.tasks import ARGMAX, MAX, SPIKED
+from theorem_engine.showing.plot import Drawn
 
 LEARNER = "duranthon2026.bayes-learner"
 FEW = 2**11
-GRADIENT = te.LargestScore(letters.omega, -(bayes.gap**2) / 2, *bayes.noise(False))
+TASKS = {("spiked", False): SPIKED, ("max", False): MAX, ("max", True): ARGMAX}
+GRADIENT = te.LargestScore(letters.omega, -(bayes.gap**2) / 2, *bayes.noise(MAX))
 
 
 def test_recovery_without_noise_has_its_closed_form():
@@ -58,7 +60,7 @@ def test_below_one_sample_per_dimension_the_branches_are_one(task):
 def test_nishimori_posterior_weight_of_the_truth_is_the_mean_sum_of_squares(task, nu):
     """Six standard errors of the two means, from four scrambles."""
     bodies = {"p": bayes.p_0, "pp": te.TokenSum(sympy.exp(2 * (bayes.weight - te.TokenLogSum(bayes.weight))))}
-    made = bayes.channel(task, nu == np.inf, sympy.Integer(3), sympy.Integer(2**14), bodies)
+    made = bayes.channel(TASKS[task, nu == np.inf], sympy.Integer(3), sympy.Integer(2**14), averaged=bodies)
     inputs = [letters.q_k, bayes.d_k, letters.q_v, letters.tau, nu_letter]
     run = get_backend("float64").function(inputs, [made.mean("p"), made.mean("pp")])
     with listening() as notes:
@@ -68,7 +70,7 @@ def test_nishimori_posterior_weight_of_the_truth_is_the_mean_sum_of_squares(task
 
 def test_the_information_about_k_is_the_same_by_both_of_its_forms():
     """In the max task E|g|^2 is E g.(score - omega)/(1 - q_k) at the truth (Stein); six standard errors."""
-    made = bayes.channel("max", False, sympy.Integer(3), sympy.Integer(2**14), {
+    made = bayes.channel(MAX, sympy.Integer(3), sympy.Integer(2**14), averaged={
         "square": te.TokenSum(GRADIENT**2),
         "truth": te.TokenSum(GRADIENT * (te.TokenFront(letters.score, nu_letter, te.normal_cdf(letters.draw))
                                          - letters.omega)) / bayes.d_k,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.registry.duranthon2026_points import ORDER, POINT, TASKS, predict, risk
-from theorem_engine.errors import NotAvailable
+from theorem_engine.base.errors import NotAvailable
 
 
 @pytest.mark.parametrize("activation", ["softmax", "softplus", "linear", "centred-linear", "relu"])

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 import theorem_engine as te
 from tests.registry.duranthon2026_points import predict
-from theorem_engine.errors import NotAvailable, OutOfDomain
+from theorem_engine.base.errors import NotAvailable, OutOfDomain
 
 LAWS = {"uniform(1,3)": {1: 1 / 3, 2: 1 / 3, 3: 1 / 3}, "two": {1: 0.5, 5: 0.5}, "other": {2: 0.25, 7: 0.75}}
 LONG = {100: 0.5, 10000: 0.5}

@@ -7,6 +7,7 @@ import sympy
 
 import theorem_engine as te
 from tests.registry.duranthon2026_points import POINT, TASKS, predict, risk
+from theorem_engine.base.errors import NotAvailable
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -136,3 +137,52 @@ def test_a_users_kernel_works_in_every_entry():
         risk("population-risk", task="spiked", nu=2, L=3, activation=a, **POINT) for a in ("linear", elementwise)
     )
     assert own == named
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_infimum_at_vanishing_scores_has_a_value_vector_without_bound(sign):
+    """Here sinh is best where it is straight: as m -> 0 its weights are those of m chi, whose risk is L/(L + nu)."""
+    activation = te.ElementWise(sign * sympy.sinh(sympy.Symbol("t")))
+    prediction = te.predict("duranthon2026.minimal-risk", task="spiked", nu=1, L=2, activation=activation)
+    assert abs(prediction.value - 2 / 3) <= prediction.error < 1e-12
+    assert (prediction.outputs["m_kk"], prediction.outputs["m_vv"]) == (0, sign * math.inf)
+    assert prediction.outputs["attained"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "point"),
+    [
+        ("softmax-optimality", "temperature", {}),
+        ("large-sample-limit", "m_k", {"activation": "softmax"}),
+        ("minimal-risk", "m_kk", {"activation": "softmax"}),
+    ],
+)
+def test_what_may_be_infinite_is_declared_so(name, output, point):
+    prediction = te.predict(f"duranthon2026.{name}", task="max", nu="inf", L=3, **point)
+    assert prediction.outputs[output] == math.inf
+    assert prediction.entry.outputs[output].range.describe().endswith("oo]")
+
+
+def test_a_faint_signal_is_as_good_to_softplus_as_to_softmax():
+    """To second order in nu any rising kernel is an exponential: 1 - 1/L - nu^2 (L-1)/L^2, next terms below 1e-16."""
+    nu = 1e-4
+    prediction = te.predict("duranthon2026.minimal-risk", task="max", nu=nu, L=3, activation="softplus")
+    assert abs(prediction.value - (2 / 3 - nu**2 * 2 / 9)) <= prediction.error < 1e-13
+    # log softplus has the slope 1/(2 log 2) at zero
+    assert abs(prediction.outputs["m_kk"] - 2 * math.log(2) * nu) <= prediction.errors["m_kk"] + nu**3
+
+
+@pytest.mark.parametrize("activation", ["softplus", "tanh", "softmax-plus-one"])
+@pytest.mark.parametrize("nu", [1e-300, 1e-16])
+def test_a_signal_below_rounding_is_not_searched_for(activation, nu):
+    with pytest.raises(NotAvailable, match="nu below 1e-6 is not searched"):
+        te.predict("duranthon2026.minimal-risk", task="max", nu=nu, L=3, activation=activation)
+
+
+@pytest.mark.parametrize("point", [{"nu": 23.86, "L": 1}, {"nu": "inf", "L": 1}, {"nu": 0, "L": 3}])
+@pytest.mark.parametrize("m", [0.7, 120])
+def test_one_token_or_no_signal_at_any_slope(point, m):
+    """Normalised weights of equal tokens are 1/L each in the mean, however steep the kernel."""
+    for activation in ("softmax", "softplus", "tanh"):
+        found = te.predict("duranthon2026.manifold-risk", task="max", m_kk=m, m_vv=1, activation=activation, **point)
+        assert abs(found.outputs["S"] - 1 / point["L"]) <= found.errors["S"] < 1e-11

@@ -21,9 +21,10 @@ from tests.registry import reference_gaussian, reference_ridge
 from tests.registry.fuzz_queries import CHEAP, LONG, Query
 from tests.registry.fuzz_values import ends, special
 from tests.registry.fuzz_worker import Worker
-from theorem_engine.domains import Integers, Interval, Lengths
-from theorem_engine.errors import ValidityWarning
-from theorem_engine.sampling import draw_point
+from theorem_engine.asking.random_point import draw_point
+from theorem_engine.base.errors import ValidityWarning
+from theorem_engine.language.domains import Integers, Interval
+from theorem_engine.language.lengths import Lengths
 
 HERE = Path(__file__).parent
 REFERENCES = ("reference_attention", "reference_gaussian", "reference_ridge")

@@ -12,6 +12,7 @@ import sympy
 from scipy import special
 
 import theorem_engine as te
+from tests.registry import duranthon2026_steep
 from tests.registry import reference_attention as reference
 
 t = sympy.Symbol("t")
@@ -277,3 +278,28 @@ def test_best_element_wise_and_linear_weights_spiked(lengths, nu):
     ):
         expected = reference.ratio_risk(*reference.element_wise("spiked", weight, m, nu, law))
         _agrees(_predict(name, lengths, task="spiked", nu=nu), expected)
+
+
+#: sqrt(1 + t^2) + t loses t^2 units of its last digit for negative t; its logarithm is asinh, which loses none.
+ROOT = te.Normalised(sympy.sqrt(1 + t**2) + t)
+
+
+@pytest.mark.parametrize("m", [7.0, 72.53, 150.0])
+def test_a_kernel_that_cancels_has_the_error_of_its_rounding(m):
+    """Without a signal each of two tokens has half of the weight, whatever the kernel; Q from the sum over both."""
+    prediction = te.predict("duranthon2026.manifold-risk", task="spiked", nu=0, L=2, m_kk=m, m_vv=0.9, activation=ROOT)
+    assert abs(prediction.outputs["S"] - 0.5) <= prediction.errors["S"]
+    steep = duranthon2026_steep.normalised(np.arcsinh, m, 0.0, "spiked", sharpness=1.0)
+    assert abs(prediction.outputs["Q"] - steep[1]) <= prediction.errors["Q"] + 2e-14
+
+
+@pytest.mark.parametrize("m", [7.0, 72.53])
+def test_a_kernel_that_cancels_beside_the_argmax(m):
+    """The larger of two scores: twice the integral over the region where the first one is."""
+    prediction = te.predict("duranthon2026.manifold-risk", task="max", nu="inf", L=2, m_kk=m, m_vv=0.9, activation=ROOT)
+    total = 0.0
+    x, w = duranthon2026_steep.rule([(0.0, 1 / m)])
+    for own, mass in zip(x, w, strict=True):
+        y, v = duranthon2026_steep.rule([(own, 1 / m), (0.0, 1 / m)], high=own)
+        total += 2 * mass * (v @ special.expit(np.arcsinh(m * own) - np.arcsinh(m * y)))
+    assert abs(prediction.outputs["S"] - total) <= prediction.errors["S"] + 2e-15

@@ -9,10 +9,10 @@ import sympy
 from mpmath import mp
 
 import theorem_engine as te
-from theorem_engine.domains import Interval
-from theorem_engine.errors import NotAvailable, ValidityWarning
-from theorem_engine.sampling import draw_point
-from theorem_engine.statement import leaves
+from theorem_engine.asking.random_point import draw_point
+from theorem_engine.base.errors import NotAvailable, ValidityWarning
+from theorem_engine.language.domains import Interval
+from theorem_engine.language.statement import leaves
 
 ENTRIES = te.entries()
 #: Evaluated in every run, or only in the campaign.
@@ -86,9 +86,9 @@ def test_double_precision_agrees_with_many_digits(entry):
 @pytest.mark.parametrize("entry", EVALUATED, ids=str)
 def test_stated_derivatives_are_the_derivatives(entry):
     """A derivative an author states equals the numerical derivative of the value it belongs to."""
+    from theorem_engine.asking.point import read_point
     from theorem_engine.backends import get_backend
-    from theorem_engine.plan import make_plan
-    from theorem_engine.point import read_point
+    from theorem_engine.planning.plan import make_plan
 
     backend = get_backend("multiprecision")
     for parameters in _points(entry, 2):

@@ -13,7 +13,7 @@ import theorem_engine as te
 from tests.registry import fuzz
 from tests.registry.fuzz_queries import Query, make_query, shares
 from tests.registry.fuzz_worker import Report, Worker, _judge_outputs, numbers, within
-from theorem_engine.domains import NONNEGATIVE, Interval
+from theorem_engine.language.domains import NONNEGATIVE, Interval
 
 SEED = 20260117
 COUNT = 2000
@@ -63,6 +63,12 @@ def test_a_query_is_the_same_every_time():
         assert query == make_query("liao2026.interpolation-error", 3, index)
         assert str(query).startswith('te.predict("liao2026.interpolation-error"')
         assert query.moved
+
+
+def test_every_query_has_a_point_to_start_from():
+    """Points at which an entry has no statement are drawn again: kinks have no gradient flow."""
+    for seed in range(20):
+        assert make_query("duranthon2026.gradient-flow", seed, 0).parameters
 
 
 def test_the_judge_reads_brackets():

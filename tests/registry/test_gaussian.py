@@ -10,8 +10,8 @@ from mpmath import mp
 import theorem_engine as te
 from tests.strategies import points_of
 from theorem_engine.backends import get_backend
-from theorem_engine.functions import OwenT
-from theorem_engine.operators import GaussianMean
+from theorem_engine.language.functions import OwenT
+from theorem_engine.language.operators import GaussianMean
 
 
 def value(name, output="value", **point):
@@ -97,3 +97,21 @@ def test_far_misses_follow_their_asymptotic_form():
         assert abs(miss / leading - 1) < 0.02
     # 3.6e-335 is below the smallest double of full precision; there float64 keeps what it can
     assert quick == pytest.approx(float(miss), rel=1e-10) or float(miss) < 2.3e-308
+
+
+@pytest.mark.parametrize("t", [30, 10**9, 10**15])
+def test_digits_of_tiny_numbers_are_those_asked_for(t):
+    """4 Phi2 as an integral over a ray, its exponential taken out, by mpmath; a number of 1e-10^28 is not zero."""
+    found = te.predict("gaussian.erf-miss", t=t, g="3/2", digits=20)
+    with mp.workdps(100):
+        g = mp.mpf(3) / 2
+        h, a = mp.sqrt(2) * t / mp.sqrt(1 + 2 * g**2), 1 / mp.sqrt(1 + 4 * g**2)
+        rate = h**2 * a
+
+        def inside(s):
+            return mp.exp(-s - s * s / (2 * h**2 * a**2)) / (1 + (a + s / rate) ** 2)
+
+        with mp.workdps(40):
+            rest = mp.quad(inside, [0, 1, 5, 20, 60, 150])
+        expected = 4 / mp.pi * mp.exp(-(h**2) * (1 + a**2) / 2) * rest / rate
+        assert abs(found.value - expected) <= found.error <= mp.mpf("2e-20") * expected

@@ -9,7 +9,7 @@ import pytest
 from mpmath import mp
 
 import theorem_engine as te
-from theorem_engine.errors import UnknownEntry, ValidityWarning
+from theorem_engine.base.errors import UnknownEntry, ValidityWarning
 
 DATA = Path(__file__).parent.parent / "data"
 

@@ -7,8 +7,7 @@ from typer.testing import CliRunner
 
 import theorem_engine as te
 from tests.registry.liao2026_points import error
-from theorem_engine import cli
-from theorem_engine.errors import (
+from theorem_engine.base.errors import (
     BadNumber,
     Infeasible,
     MissingParameter,
@@ -17,6 +16,7 @@ from theorem_engine.errors import (
     UnknownParameter,
     ValidityWarning,
 )
+from theorem_engine.showing.commandline import commands as cli
 
 GOOD = {"c": 1, "gamma": 1, "nonlinearity": "tanh"}
 

@@ -11,8 +11,8 @@ from mpmath import mp
 
 import theorem_engine as te
 from tests.registry.liao2026_points import error, moments, penalties, ratios, rests, slopes
-from theorem_engine.apply import EntryFunction
 from theorem_engine.backends import get_backend
+from theorem_engine.language.application import EntryFunction
 
 
 @given(c=ratios, gamma=penalties, snr=rests)
@@ -82,7 +82,10 @@ def test_the_error_is_differentiated_in_the_letters_of_the_law():
     """d/dc and d/dsnr pass through the self-consistent group and through the law of the spectrum."""
     c, gamma, snr = sympy.symbols("c gamma snr", positive=True)
     attention = EntryFunction("liao2026.interpolation-error")
-    value = attention(c=c, gamma=gamma, nonlinearity="tanh", snr=snr, weights="aligned")
+    moments = te.predict("liao2026.null-error", c=1, gamma=1, nonlinearity="tanh").point.canonical
+    along = {x: sympy.sqrt(snr) for x in ("key_along", "query_along")}
+    value = attention(c=c, gamma=gamma, snr=snr, **{x: sympy.Rational(moments[x]) for x in ("a1", "b2")}, **along,
+                      **dict.fromkeys(("key_norm2", "query_norm2", "key_query"), snr))  # fmt: skip
     run = get_backend("float64").function([c, gamma, snr], [value, value.diff(c), value.diff(snr)])
     _, by_ratio, by_signal = (float(v) for v in run(0.5, 1.0, 2.0))
     step = Fraction(1, 10**4)

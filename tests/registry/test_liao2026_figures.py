@@ -5,7 +5,7 @@ import pytest
 
 import theorem_engine as te
 from tests.registry.liao2026_points import error
-from theorem_engine.errors import BadRequest, OutOfDomain
+from theorem_engine.base.errors import BadRequest, OutOfDomain
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,18 @@ def test_simulated_dots_lie_near_their_curve():
     curve = data["b_tanh"].interp(b_gamma=data["b_dots_gamma"].values).values
     gap = np.abs(data["b_tanh_simulated"].values - curve)
     assert np.all(gap <= 5 * data["b_tanh_spread"].values + 0.05)
+
+
+def test_dots_are_simulations_anyone_can_ask_for():
+    from theorem_engine.registry.liao2026.figures import STRIDE, as_defined
+
+    point = {"nonlinearity": "tanh", "p": 40, "n": 20}
+    drawn = as_defined(3, 2, lambda g: {**point, "gamma": g})(0.5, 7)
+    asked = te.simulate(
+        "liao2026.interpolation-error", **point, gamma="0.5", kernel_diagonal="kept", samples=3, seed=2 * STRIDE + 7
+    )
+    assert (drawn.value, drawn.error) == (asked["error"], asked.errors["error"])
+    assert drawn.error > 0
 
 
 def test_figures_refuse_options_without_a_standard_error_or_a_seed():

@@ -9,7 +9,7 @@ import sympy
 
 import theorem_engine as te
 from tests.registry.liao2026_points import gram
-from theorem_engine.errors import NotConverged, ValidityWarning
+from theorem_engine.base.errors import NotConverged, ValidityWarning
 from theorem_engine.validators.liao2026 import attention_error
 
 ID = "liao2026.interpolation-error"

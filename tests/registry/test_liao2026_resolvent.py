@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import theorem_engine as te
 from tests.registry.liao2026_points import error, gram, moments, penalties, ratios, rests, slopes, vectors
-from theorem_engine.point import read_point
-from theorem_engine.predicting import evaluate_float64
-from theorem_engine.trace import listening
+from theorem_engine.asking.evaluation import evaluate_float64
+from theorem_engine.asking.point import read_point
+from theorem_engine.base.reports import listening
 
 
 def _resolvent_on_arrays(count, seed):

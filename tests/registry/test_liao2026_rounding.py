@@ -7,10 +7,11 @@ import pytest
 from mpmath import mp
 
 import theorem_engine as te
-from theorem_engine.catalogue import find_entry
-from theorem_engine.point import read_point
-from theorem_engine.predicting import plan_of
-from theorem_engine.rounding import float64_errors
+from theorem_engine.asking.error import float64_errors
+from theorem_engine.asking.evaluation import plan_of
+from theorem_engine.asking.point import read_point
+from theorem_engine.base.errors import Infeasible, ValidityWarning
+from theorem_engine.language.catalogue import find_entry
 
 
 def ratio_to_error(id, point, truth):
@@ -148,7 +149,7 @@ def test_the_outlier_carries_at_most_all_of_the_labels():
 @pytest.mark.parametrize("id", ["liao2026.null-error", "liao2026.interpolation-error", "liao2026.gaussian-equivalent"])
 def test_moments_beyond_double_precision_are_refused_in_words(id):
     point = {"a1": -1e300, "second_moment": "1.803"} | ({"c": 1, "gamma": 1} if "error" in id else {})
-    with pytest.raises(te.errors.Infeasible, match="square of a1"):
+    with pytest.raises(Infeasible, match="square of a1"):
         te.predict(id, **point)
 
 
@@ -169,7 +170,7 @@ def test_many_digits_at_next_to_no_penalty(c):
 def test_many_digits_where_the_unknowns_differ_by_forty_powers_of_ten(gamma, value):
     """1 - c as gamma -> 0, one as gamma -> oo; mpmath took the equations of g, e and eta for singular."""
     point = {"p": 100, "n": 900, "gamma": gamma, "nonlinearity": "exp-clip", "level": "10.9", "digits": 20}
-    with pytest.warns(te.errors.ValidityWarning, match="diagonal"):
+    with pytest.warns(ValidityWarning, match="diagonal"):
         assert te.predict("liao2026.null-error", **point).value == pytest.approx(value, abs=1e-15)
 
 

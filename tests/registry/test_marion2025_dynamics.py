@@ -10,8 +10,8 @@ import theorem_engine as te
 from tests.registry.marion2025_points import MODEL, NAMES, pgd
 from tests.strategies import points_of
 from theorem_engine.backends.float64 import recurrence
-from theorem_engine.errors import Infeasible, OutOfDomain
-from theorem_engine.geometry import uniform_inner_products
+from theorem_engine.base.errors import Infeasible, OutOfDomain
+from theorem_engine.registry.marion2025.methods import uniform_inner_products
 from theorem_engine.validators.marion2025_descent import gradient_descent
 
 START = {"kappa": -0.08, "nu": 0.035, "theta": 0.0033, "eta": 0.088, "rho": -0.0145}

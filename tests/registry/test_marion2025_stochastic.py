@@ -8,8 +8,8 @@ from scipy import stats
 
 import theorem_engine as te
 from tests.registry.marion2025_points import NAMES
-from theorem_engine.errors import BadRequest, OutOfDomain
-from theorem_engine.geometry import uniform_inner_products
+from theorem_engine.base.errors import BadRequest, OutOfDomain
+from theorem_engine.registry.marion2025.methods import uniform_inner_products
 from theorem_engine.validators.marion2025_descent import stochastic_descent, uniform_start
 
 CHAIN = {"kappa": 0.1, "nu": 0.1, "theta": 0.1, "eta": -0.05, "rho": 0.02, "lam": 0.8, "gamma": 0.7, "d": 20, "L": 4,

@@ -4,7 +4,7 @@ import json
 
 from typer.testing import CliRunner
 
-from theorem_engine import cli
+from theorem_engine.showing.commandline import commands as cli
 
 
 def run(*arguments):

@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from theorem_engine import cli
+from theorem_engine.showing.commandline import commands as cli
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "theorem_engine").rglob("*.md")),
+]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -25,7 +29,9 @@ def blocks(language):
         text = page.read_text(encoding="utf-8")
         for match in _BLOCK.finditer(text):
             if match[1] == language:
-                yield pytest.param(match[2], id=f"{page.name}:{text.count(chr(10), 0, match.start()) + 1}")
+                yield pytest.param(
+                    match[2], id=f"{page.parent.name}/{page.name}:{text.count(chr(10), 0, match.start()) + 1}"
+                )
 
 
 def queries(block):
@@ -58,7 +64,7 @@ def test_commands_in_the_documents_print_what_is_shown(block):
             assert doctest.OutputChecker().check_output(shown, done.output, FLAGS), f"{command}\n{done.output}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_links_inside_the_repository_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
@@ -74,8 +80,13 @@ def test_the_readme_fits_on_a_screen():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 60
 
 
-@pytest.mark.parametrize("module", ["lookup", "display", "mathml", "explaining"])
-def test_examples_in_docstrings_run(module):
-    outcome = doctest.testmod(importlib.import_module(f"theorem_engine.{module}"))
+ENGINE = ROOT / "theorem_engine"
+SHOWN = [path for path in sorted(ENGINE.rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.relative_to(ENGINE).as_posix())
+def test_examples_in_docstrings_run(path):
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    outcome = doctest.testmod(importlib.import_module(name))
     assert outcome.attempted > 0
     assert outcome.failed == 0

@@ -79,8 +79,8 @@ def test_the_informed_start_is_no_worse_than_a_random_one():
 
 def z_scores(id, simulator, point, count, size, seed=11):
     """z-scores of all outputs a simulator gives, with the errors of both sides."""
-    from theorem_engine.point import read_point
-    from theorem_engine.rounding import float64_errors
+    from theorem_engine.asking.error import float64_errors
+    from theorem_engine.asking.point import read_point
 
     sampled = simulator({**numbers(point), "size": size}, np.random.default_rng(seed), count)
     predicted = te.predict(id, **point).outputs

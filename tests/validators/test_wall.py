@@ -36,7 +36,7 @@ def test_importing_all_of_them_loads_neither_an_expression_nor_an_entry():
     names = ", ".join(f"theorem_engine.validators.{path.stem}" for path in MODULES)
     program = (
         f"import sys, {names}\n"
-        "reached = ('sympy', 'mpmath', 'theorem_engine.registry', 'theorem_engine.declaration')\n"
+        "reached = ('sympy', 'mpmath', 'theorem_engine.registry', 'theorem_engine.language.entry')\n"
         "print([name for name in sys.modules if name.startswith(reached)])"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

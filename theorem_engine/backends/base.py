@@ -14,13 +14,15 @@ import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
 
-from theorem_engine.errors import MissingDefinition, NotAvailable
-from theorem_engine.plan import Evaluate, Operate, Plan, Solve
-from theorem_engine.trace import inside_operator, is_heard
+from theorem_engine.base.errors import MissingDefinition, NotAvailable
+from theorem_engine.base.reports import inside_operator, is_heard
+from theorem_engine.language.operators.base import as_operator
+from theorem_engine.planning.plan import Evaluate, Operate, Plan, Solve
 
 Numeric = Callable[..., Any]
 
-#: How many operators stand around the one that is being lowered, itself included.
+#: How many operators stand around the one that is being lowered, itself included. No argument: lowerings call back into
+#: the backend for their bodies, and only the outermost and the innermost of these calls care.
 _depth: ContextVar[int] = ContextVar("depth", default=0)
 
 
@@ -52,10 +54,8 @@ class Backend(ABC):
         """Compile a bundle of operators: the module named by the operator does it."""
         first = step.operators[0]
         try:
-            lowering = importlib.import_module(f"theorem_engine.backends.{self.name}.{lowering_name(first)}")
-        except ModuleNotFoundError as error:
-            if not (error.name or "").startswith("theorem_engine.backends"):
-                raise
+            lowering = find_lowering(first, self.name)
+        except NoLowering:
             wanted = "to any number of digits" if self.name == "multiprecision" else f"with the backend {self.name}"
             raise NotAvailable(f"{type(first).__name__} is not evaluated {wanted}; double precision has it") from None
         depth = _depth.set(_depth.get() + 1)
@@ -73,8 +73,8 @@ class Backend(ABC):
         ``definitions`` gives letters of the expressions that are neither inputs nor bound. Where an applied entry has
         conditions on the inputs, each outcome that is met is compiled by itself.
         """
-        from theorem_engine.conditions import open_relations
-        from theorem_engine.plan import make_plan
+        from theorem_engine.language.conditions import open_relations
+        from theorem_engine.planning.plan import make_plan
 
         relations = open_relations(expressions)
         if relations:
@@ -91,7 +91,7 @@ class Backend(ABC):
         definitions: Mapping[Any, Any] | None,
     ) -> Numeric:
         """A function that looks at the conditions first; places of an array with one outcome go together."""
-        from theorem_engine.conditions import with_outcomes
+        from theorem_engine.language.conditions import with_outcomes
 
         decide = self.function(inputs, relations, definitions)
 
@@ -158,9 +158,27 @@ class Backend(ABC):
         return run
 
 
-def lowering_name(operator: Any) -> str:
-    """The module that lowers an operator, the same in every backend."""
-    return "integral" if isinstance(operator, sympy.Integral) else str(operator.lowering)
+class NoLowering(Exception):
+    """No module evaluates an operator with a backend."""
+
+
+def find_lowering(operator: Any, backend: str) -> Any:
+    """The module that lowers an operator with a backend: the one its class names, else one of the backend's folder.
+
+    A module that is there and fails to import says so itself.
+    """
+    facts = as_operator(operator)
+    if backend in facts.lowerings:
+        return importlib.import_module(facts.lowerings[backend])
+    folder = f"theorem_engine.backends.{backend}"
+    if not facts.lowering:
+        raise NoLowering(f"{type(operator).__name__} names no lowering for {backend}")
+    try:
+        return importlib.import_module(f"{folder}.{facts.lowering}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{folder}.{facts.lowering}":
+            raise
+        raise NoLowering(f"{folder} has no module {facts.lowering}") from None
 
 
 def _heard_apart(lowered: Numeric) -> Numeric:

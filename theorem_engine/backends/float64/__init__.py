@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -11,10 +12,10 @@ import sympy
 from sympy.printing.numpy import NumPyPrinter
 
 from theorem_engine.backends.base import Backend, Numeric, straight_line
-from theorem_engine.domains import ComplexValue, Distribution
-from theorem_engine.errors import NotAvailable
-from theorem_engine.plan import Solve
-from theorem_engine.values import as_float
+from theorem_engine.base.errors import NotAvailable
+from theorem_engine.base.exact import as_float
+from theorem_engine.language.domains import Structured
+from theorem_engine.planning.plan import Solve
 
 
 def _softplus(x: Any) -> Any:
@@ -27,15 +28,27 @@ def _log_softplus(x: Any) -> Any:
 
 
 def _largest_log(omega: Any, spread: Any, slope: Any = np.inf) -> Any:
-    from theorem_engine.methods.largest import log_probability
+    from theorem_engine.numerics.laplace.largest import log_probability
 
     return log_probability(omega, spread, slope)
 
 
 def _largest_score(omega: Any, weight: Any, spread: Any, slope: Any = np.inf) -> Any:
-    from theorem_engine.methods.largest import score
+    from theorem_engine.numerics.laplace.largest import score
 
     return score(omega, weight, spread, slope)
+
+
+def _largest_token(x: Any) -> Any:
+    # token by token: a maximum along a short axis costs many times more
+    return functools.reduce(np.maximum, (x[..., i : i + 1] for i in range(x.shape[-1])))
+
+
+def _token_log_sum(x: Any) -> Any:
+    top = _largest_token(x)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return top + np.log(np.matmul(np.exp(x - top), np.ones(x.shape[-1]))[..., None])
 
 
 def _brought_to_front(x: Any, slope: Any, u: Any) -> Any:
@@ -73,10 +86,11 @@ def namespace() -> dict[str, Any]:
         "TokenSum": lambda x: np.matmul(x, np.ones(np.shape(x)[-1]))[..., None],
         "BatchSum": lambda x: np.sum(x, axis=(-2, -1), keepdims=True),
         "TokenSort": lambda x: -np.sort(-x, axis=-1),
+        "TokenMax": _largest_token,
         "TokenFront": _brought_to_front,
         "LargestLog": _largest_log,
         "LargestScore": _largest_score,
-        "TokenLogSum": lambda x: special.logsumexp(x, axis=-1, keepdims=True),
+        "TokenLogSum": _token_log_sum,
         "softplus": _softplus,
         "log_softplus": _log_softplus,
     }
@@ -164,10 +178,8 @@ class Float64(Backend):
         return lower_group(solve, self)
 
     def number(self, value: Any) -> Any:
-        """Nearest double; distributions pass as they are."""
-        if isinstance(value, ComplexValue):
-            return complex(as_float(value.real), as_float(value.imaginary))
-        return value if isinstance(value, Distribution) else as_float(value)
+        """Nearest double; a value that is more than one number says itself what it becomes."""
+        return value.as_number(as_float, complex) if isinstance(value, Structured) else as_float(value)
 
 
 BACKEND = Float64()

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.points import each_point
-from theorem_engine.methods.prox import points, responses
-from theorem_engine.operators.channel import LargestLog, LargestScore
-from theorem_engine.replicates import COUNT, chosen
-from theorem_engine.trace import note
+from theorem_engine.backends.float64.each_point import each_point
+from theorem_engine.backends.float64.proximal import has_one_multiplier
+from theorem_engine.base.random_sets import COUNT, chosen
+from theorem_engine.base.reports import note
+from theorem_engine.language.operators.channel import LargestLog, LargestScore
+from theorem_engine.language.operators.proximal import Proximal
 
 SEED = 20260117
 #: Fewest points of one scramble.
@@ -38,24 +39,18 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
 
 
 class _Channel:
-    """A compiled channel: fields, proximal point, bodies."""
+    """A compiled channel."""
 
     def __init__(self, mean: Any, parameters: tuple[Any, ...], backend: Backend) -> None:
         self.mean = mean
         self.sizes = backend.function(parameters, list(mean.sizes))
-        letters = [*mean.noise, *parameters]
-        self.point = mean.point
-        if self.point is None:
-            self.fields = None
-            self.bodies = backend.function(letters, list(mean.bodies), mean.definitions)
-        else:
-            self.fields = backend.function(letters, list(self.point.inputs), mean.definitions)
-            self.bodies = backend.function([*self.point.finds, *letters], list(mean.bodies), mean.definitions)
+        self.bodies = backend.function([*mean.noise, *parameters], list(mean.bodies), mean.definitions)
+        has_matrices = any(not has_one_multiplier(point) for point in mean.atoms(Proximal))
+        self.has_pairs = has_matrices or mean.has(LargestScore)
 
     def per_token(self, tokens: int) -> int:
         """Numbers for each token in the largest array made on the way: one for each other token, or each node."""
-        has_pairs = self.mean.has(LargestScore) or (self.point is not None and self.point.weights == "softmax")
-        return max(tokens if has_pairs else 1, NODES if self.mean.has(LargestLog, LargestScore) else 1)
+        return max(tokens if self.has_pairs else 1, NODES if self.mean.has(LargestLog, LargestScore) else 1)
 
     def evaluate(self, *values: Any) -> list[float]:
         """Means over the scrambles in use; their spread is the reported error."""
@@ -102,16 +97,7 @@ class _Channel:
         each = [numbers[:, per_sample + i * tokens : per_sample + (i + 1) * tokens] for i in range(per_token)]
         first = (np.arange(tokens) == 0).astype(float)
         letters = [*each, *single, first, *values]
-        found: list[Any] = []
-        if self.fields is not None:
-            omega, w, y, width_k, width_v = self.fields(*letters)
-            arguments = np.broadcast_to(omega, (count, tokens)), np.broadcast_to(w, (count, tokens)), y
-            nearest = points(self.point.weights)(*arguments, float(width_k), float(width_v))
-            found = [nearest.chi, nearest.z, nearest.rho, nearest.jumped]
-            if len(self.point.finds) > len(found):
-                response = responses(self.point.weights)(nearest, arguments[1], float(width_k), float(width_v))
-                found += [response.kk, response.kv, response.vv, response.cross]
-        columns = [np.broadcast_to(body, (count, 1)) for body in self.bodies(*found, *letters)]
+        columns = [np.broadcast_to(body, (count, 1)) for body in self.bodies(*letters)]
         return np.concatenate(columns, axis=1)
 
 

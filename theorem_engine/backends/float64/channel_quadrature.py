@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.points import each_point
-from theorem_engine.errors import NotAvailable
-from theorem_engine.replicates import is_restricted
-from theorem_engine.trace import is_heard, note
+from theorem_engine.backends.float64.each_point import each_point
+from theorem_engine.base.errors import NotAvailable
+from theorem_engine.base.random_sets import is_restricted
+from theorem_engine.base.reports import is_heard, note
 
 Array = NDArray[np.float64]
 #: Nodes of a panel, and of the coarser rule whose distance is the error reported.

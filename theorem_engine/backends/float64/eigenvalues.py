@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.trace import note
+from theorem_engine.base.reports import note
 
 EPS = float(np.finfo(float).eps)
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.points import each_point
-from theorem_engine.errors import NotConverged
-from theorem_engine.methods import stiff
-from theorem_engine.trace import note
+from theorem_engine.backends.float64.each_point import each_point
+from theorem_engine.base.errors import NotConverged
+from theorem_engine.base.reports import note
+from theorem_engine.numerics.solvers import stiff
 
 RELATIVE, ABSOLUTE = 1e-13, 1e-15
 #: Evaluations of the rates after which a law counts as stiff, and after which a stiff one is given up.

@@ -9,12 +9,12 @@ import numpy as np
 import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotConverged
-from theorem_engine.methods.panels import graded_edges
-from theorem_engine.methods.quadrature import legendre_interval, legendre_panels, trapezoid_line, window
-from theorem_engine.operators.gaussian_mean import bandwidth
-from theorem_engine.operators.sharp_places import Place, SharpPlaces, amplification, finest
-from theorem_engine.trace import note
+from theorem_engine.backends.sharp_places import Place, SharpPlaces, amplification, finest
+from theorem_engine.base.errors import NotConverged
+from theorem_engine.base.reports import note
+from theorem_engine.language.operators.gaussian_mean import bandwidth
+from theorem_engine.numerics.panels import graded_edges
+from theorem_engine.numerics.quadrature import legendre_interval, legendre_panels, trapezoid_line, window
 
 #: Beyond this the normal density is zero in float64, so nothing is lost however fast the body grows.
 REACH = 38.5
@@ -22,6 +22,8 @@ REACH = 38.5
 FASTEST, SPREAD = 1e5, 9.0
 #: Where frequencies are looked at.
 PLACES = np.linspace(-9.5, 9.5, 77)
+#: Values of a body that are held at once.
+HELD = 4_000_000
 _NORM = float(1 / np.sqrt(2 * np.pi))
 #: Scales of a body, relative to that of the normal law, at which an even rule is still short: for one point, for many.
 SHORT, SHORT_FOR_MANY, MANY = 1 / 8, 1 / 256, 32
@@ -121,8 +123,29 @@ def _line(
 
     step = _first_step(band, PLACES, *(np.asarray(v)[..., None] if np.ndim(v) else v for v in values))
     step = min(step, 0.25 * 2.0 ** math.floor(math.log2(scale)))
+    shape = np.broadcast_shapes(*(np.shape(v) for v in values)) if values else ()
+    together = max(1, int(HELD * step / (2 * REACH)))
+    if math.prod(shape) > together:
+        return _in_parts(body, values, band, scale, shape, together)
     low, high = window(lambda x: np.max([np.abs(v) for v in _same_shape(integrand(x))], axis=0), REACH, 0.25)
     return trapezoid_line(integrand, float(np.min(low)), float(np.max(high)), step)
+
+
+def _in_parts(
+    body: Numeric, values: tuple[Any, ...], band: Numeric | None, scale: float, shape: tuple[int, ...], together: int
+) -> list[tuple[Any, Any]]:
+    """The same for more points than there is room for at once: some of them at a time."""
+    flat = [np.broadcast_to(v, shape).ravel() if np.ndim(v) else v for v in values]
+    parts = []
+    for first in range(0, math.prod(shape), together):
+        here = tuple(v[first : first + together] if np.ndim(v) else v for v in flat)
+        count = (min(together, math.prod(shape) - first),)
+        parts.append([np.broadcast_arrays(*pair, np.empty(count))[:2] for pair in _line(body, here, band, scale)])
+    columns = [
+        [np.concatenate(pieces).reshape(shape) for pieces in zip(*pairs, strict=True)]
+        for pairs in zip(*parts, strict=True)
+    ]
+    return [(value, error) for value, error in columns]
 
 
 def _between(body: Numeric, marks: list[Any], values: tuple[Any, ...]) -> list[tuple[Any, Any]]:

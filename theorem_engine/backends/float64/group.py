@@ -10,10 +10,10 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.iterated import lower_iterated
-from theorem_engine.errors import NotConverged
-from theorem_engine.methods.newton import Array, Places, as_columns, newton_step, solve_group, solve_point
-from theorem_engine.plan import Solve
-from theorem_engine.trace import note
+from theorem_engine.base.errors import NotConverged
+from theorem_engine.base.reports import note
+from theorem_engine.numerics.solvers.newton import Array, Places, as_columns, newton_step, solve_group, solve_point
+from theorem_engine.planning.plan import Solve
 
 #: A residual above this is no solution.
 ACCEPT = 1e-9

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotAvailable
-from theorem_engine.methods.quadrature import legendre_interval
-from theorem_engine.trace import note
+from theorem_engine.base.errors import NotAvailable
+from theorem_engine.base.reports import note
+from theorem_engine.numerics.quadrature import legendre_interval
 
 
 def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

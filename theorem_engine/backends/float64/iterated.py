@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotConverged
-from theorem_engine.methods.iteration import Array, iterate, nearest_solution, remember
-from theorem_engine.methods.newton import as_columns
-from theorem_engine.plan import Solve
-from theorem_engine.replicates import standard_error
-from theorem_engine.trace import note
+from theorem_engine.base.errors import NotConverged
+from theorem_engine.base.random_sets import standard_error
+from theorem_engine.base.reports import note
+from theorem_engine.numerics.solvers.iteration import Array, iterate, nearest_solution, remember
+from theorem_engine.numerics.solvers.newton import as_columns
+from theorem_engine.planning.plan import Solve
 
 #: Memory, damping and budget of each method.
 MANNERS = {"anderson": (6, 0.7, 150), "iteration": (0, 1.0, 4000)}

@@ -17,11 +17,10 @@ import sympy
 from sympy.printing.pycode import PythonCodePrinter
 
 from theorem_engine.backends.base import straight_line
-from theorem_engine.files import write_whole
-from theorem_engine.index import cache_folder
-from theorem_engine.methods.compiled import call_compiled
-from theorem_engine.methods.quadrature import gauss_legendre
-from theorem_engine.plan import Evaluate, Operate, make_plan
+from theorem_engine.base.files import cache_folder, write_whole
+from theorem_engine.numerics.compiled import call_compiled
+from theorem_engine.numerics.quadrature import gauss_legendre
+from theorem_engine.planning.plan import Evaluate, Operate, make_plan
 
 #: Nodes of the Gauss-Legendre rule inside compiled steps; the caller compares with the adaptive rule.
 ORDER = 24
@@ -31,13 +30,14 @@ class Unsupported(Exception):
     """The step uses something that is not written out as scalar code."""
 
 
-class _Printer(PythonCodePrinter):
+class ScalarPrinter(PythonCodePrinter):
     """SymPy's Python printer, refusing what it would only comment on."""
 
     def _print_not_supported(self, expr: Any) -> str:
         raise Unsupported(str(expr))
 
     def code(self, expression: Any) -> str:
+        """One line of Python."""
         text = str(self.doprint(expression))
         if self._not_supported or "\n" in text:
             raise Unsupported(str(expression))
@@ -52,7 +52,7 @@ def compiled_kernel(law: Any, parameters: tuple[Any, ...]) -> Kernel | None:
     except ImportError:
         return None
     try:
-        return Kernel(_module(_source(law, parameters)), len(law.state))
+        return Kernel(load_module(_source(law, parameters)), len(law.state))
     except (Unsupported, OSError):
         # a cache that cannot be written costs the speed, not the answer
         return None
@@ -153,14 +153,14 @@ def _straight(inputs: list[Any], expressions: list[Any], names: dict[Any, str]) 
     targets = [sympy.Dummy(f"result{i}") for i in range(len(expressions))]
     plan = make_plan(inputs, dict(zip(targets, expressions, strict=True)), targets)
     known = dict(names)
-    printer = _Printer({"fully_qualified_modules": True})
+    printer = ScalarPrinter({"fully_qualified_modules": True})
     lines: list[str] = []
     for number, step in enumerate(plan.steps):
         if isinstance(step, Evaluate):
             made = {s for s, _ in step.equations}
             sources = sorted({s for _, e in step.equations for s in e.free_symbols} - made, key=lambda s: known[s])
             outputs = [s for s, _ in step.equations]
-            lines += _block(printer, f"b{number}", sources, step.equations, outputs, known)
+            lines += block(printer, f"b{number}", sources, step.equations, outputs, known)
         elif isinstance(step, Operate) and isinstance(step.operators[0], sympy.Integral):
             lines += _integrals(printer, f"b{number}", step, known)
         else:
@@ -168,8 +168,8 @@ def _straight(inputs: list[Any], expressions: list[Any], names: dict[Any, str]) 
     return lines, [known[t] for t in targets]
 
 
-def _block(
-    printer: _Printer, prefix: str, sources: list[Any], equations: Any, outputs: list[Any], known: dict[Any, str]
+def block(
+    printer: ScalarPrinter, prefix: str, sources: list[Any], equations: Any, outputs: list[Any], known: dict[Any, str]
 ) -> list[str]:
     """One block of elementary equations; its letters are prefixed so that blocks do not collide."""
     code = straight_line(sources, equations, outputs)
@@ -180,11 +180,11 @@ def _block(
     return [f"{renamed[v].name} = {printer.code(e.xreplace(renamed))}" for v, e in code.lines]
 
 
-def _integrals(printer: _Printer, prefix: str, step: Operate, known: dict[Any, str]) -> list[str]:
+def _integrals(printer: ScalarPrinter, prefix: str, step: Operate, known: dict[Any, str]) -> list[str]:
     """A loop over the nodes of a fixed rule, all integrals of the bundle at once."""
     variable, low, high = step.operators[0].limits[0]
     ends = [sympy.Dummy("low"), sympy.Dummy("high")]
-    lines = _block(printer, f"{prefix}e", list(step.parameters), list(zip(ends, (low, high), strict=True)), ends, known)
+    lines = block(printer, f"{prefix}e", list(step.parameters), list(zip(ends, (low, high), strict=True)), ends, known)
     values = [sympy.Dummy(f"f{i}") for i in range(len(step.operators))]
     for i, operator in enumerate(step.operators):
         known[step.results[i][0]] = f"{prefix}_sum{i}"
@@ -193,11 +193,11 @@ def _integrals(printer: _Printer, prefix: str, step: Operate, known: dict[Any, s
             raise Unsupported("integral")
     inner_known = {**known, variable: f"{prefix}_x"}
     equations = [(v, o.function) for v, o in zip(values, step.operators, strict=True)]
-    from theorem_engine.operators.base import outermost_operators
+    from theorem_engine.language.operators.base import outermost_operators
 
     if any(outermost_operators(o.function) for o in step.operators):
         raise Unsupported("nested operators")
-    inner = _block(printer, f"{prefix}i", [variable, *step.parameters], equations, values, inner_known)
+    inner = block(printer, f"{prefix}i", [variable, *step.parameters], equations, values, inner_known)
     width = f"({known[ends[1]]} - {known[ends[0]]})"
     lines.append(f"for {prefix}_q in range({ORDER}):")
     lines.append(f"    {prefix}_x = {known[ends[0]]} + {width} * NODES[{prefix}_q]")
@@ -207,7 +207,7 @@ def _integrals(printer: _Printer, prefix: str, step: Operate, known: dict[Any, s
     return lines
 
 
-def _module(source: str) -> Any:
+def load_module(source: str) -> Any:
     """Import the source from a file of the user's cache, where numba can keep its machine code beside it."""
     name = "kernel_" + hashlib.sha256(source.encode()).hexdigest()[:24]
     path = _cache_folder() / f"{name}.py"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.domains import Distribution
-from theorem_engine.errors import NotAvailable
-from theorem_engine.trace import note
-from theorem_engine.values import as_float
+from theorem_engine.base.errors import NotAvailable
+from theorem_engine.base.exact import as_float
+from theorem_engine.base.reports import note
+from theorem_engine.language.lengths import Distribution
 
 #: Values of a body that are held at once, and that are worked out at all: pairs of lengths are many.
 HELD, MOST = 1 << 20, 4e8

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.points import each_point
-from theorem_engine.methods.search import descend
-from theorem_engine.trace import note
+from theorem_engine.backends.float64.each_point import each_point
+from theorem_engine.base.reports import note
+from theorem_engine.numerics.solvers.search import descend
 
 #: Largest change of the logarithm of a parameter in one step.
 STRIDE = 0.35

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.points import each_point
-from theorem_engine.errors import NotConverged
-from theorem_engine.methods.iteration import following
-from theorem_engine.methods.line_search import REMAINDER, lowest, valley
-from theorem_engine.methods.search import SCAN, find_minimum, find_valley, follow_down, scan_points
-from theorem_engine.trace import note
+from theorem_engine.backends.float64.each_point import each_point
+from theorem_engine.base.errors import NotConverged
+from theorem_engine.base.reports import note
+from theorem_engine.numerics.solvers.iteration import following
+from theorem_engine.numerics.solvers.line_search import REMAINDER, lowest, valley
+from theorem_engine.numerics.solvers.search import SCAN, find_minimum, find_valley, follow_down, scan_points
 
 #: A curvature below this, relative to the value, is rounding.
 FLAT = 1e-11

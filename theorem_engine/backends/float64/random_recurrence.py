@@ -8,8 +8,8 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.recurrence import Way
-from theorem_engine.errors import NotAvailable, NotConverged
-from theorem_engine.trace import note
+from theorem_engine.base.errors import NotAvailable, NotConverged
+from theorem_engine.base.reports import note
 
 #: Steps whose random numbers are drawn at once, so that drawing costs little per step.
 BLOCK = 128

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotConverged
-from theorem_engine.trace import note
+from theorem_engine.base.errors import NotConverged
+from theorem_engine.base.reports import note
 
 #: Below this many steps in all, compiling costs more than it saves.
 WORTH_COMPILING = 20_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.points import each_point
-from theorem_engine.methods.search import find_root
-from theorem_engine.trace import note
+from theorem_engine.backends.float64.each_point import each_point
+from theorem_engine.base.reports import note
+from theorem_engine.numerics.solvers.search import find_root
 
 
 def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

@@ -15,10 +15,10 @@ import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.spectral_quadrature import EXPONENT, Quadrature
-from theorem_engine.methods.polynomial import array_roots, scalar_roots
-from theorem_engine.methods.spectral import ARRAY, SCALAR, angle_distance, pole_weights, resolvents
-from theorem_engine.operators.spectral_bundle import Bundle, take_apart
-from theorem_engine.trace import note
+from theorem_engine.base.reports import note
+from theorem_engine.language.operators.spectral_bundle import Bundle, take_apart
+from theorem_engine.numerics.spectral.laws import ARRAY, SCALAR, angle_distance, pole_weights, resolvents
+from theorem_engine.numerics.spectral.polynomial import array_roots, scalar_roots
 
 EPS = float(np.finfo(float).eps)
 #: Residues are doubted above this error, relative to the mean of the absolute value.
@@ -183,7 +183,7 @@ class _Pole:
         self.coefficients = backend.function(parameters, sympy.Poly(sympy.expand(base), s).all_coeffs())
         self.value_and_slope = backend.function([s, *parameters], [base, base.diff(s)])
         slopes = [sympy.Dummy(f"slope{k}") for k in range(self.order + 1)]
-        series = {form: [sympy.Dummy(f"{form}{k}") for k in range(self.order)] for form in forms}
+        series = {form: [sympy.Dummy(f"form{i}_{k}") for k in range(self.order)] for i, form in enumerate(forms)}
         terms = []
         for i in self.members:
             body, form = bundle.members[i]

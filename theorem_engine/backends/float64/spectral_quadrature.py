@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend
-from theorem_engine.methods.spectral import ARRAY, atoms, bulk_density, bulk_place, midpoint_rule, nodes
-from theorem_engine.operators.spectral_bundle import Bundle
+from theorem_engine.language.operators.spectral_bundle import Bundle
+from theorem_engine.numerics.spectral.laws import ARRAY, atoms, bulk_density, bulk_place, midpoint_rule, nodes
 
 EPS = float(np.finfo(float).eps)
 #: The midpoint rule with this number of nodes over the distance is exact to rounding; it serves up to so many nodes.

@@ -10,9 +10,28 @@ import numpy as np
 import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.domains import Distribution
-from theorem_engine.errors import NotAvailable, NotConverged, OutOfDomain
-from theorem_engine.methods.laplace import (
+from theorem_engine.backends.float64.token_pair import lower_pair
+from theorem_engine.backends.float64.token_parts import (
+    check_kernel,
+    combine,
+    lengths_of,
+    over_points,
+    rounding_of,
+    sum_of_powers,
+)
+from theorem_engine.backends.sharp_places import Place, SharpPlaces, amplification, finest
+from theorem_engine.base.errors import NotAvailable, NotConverged
+from theorem_engine.base.reports import is_heard
+from theorem_engine.language.operators.token_layout import make_layout
+from theorem_engine.language.operators.token_mean import Hardmax
+from theorem_engine.numerics.laplace.nodes import (
+    edges_along,
+    even_grid,
+    find_window,
+    normal_weights,
+    refuse_too_many,
+)
+from theorem_engine.numerics.laplace.sums import (
     REACH,
     STEEP,
     STEP,
@@ -23,30 +42,19 @@ from theorem_engine.methods.laplace import (
     PointToken,
     Token,
     log_survival,
-    power_of_survival,
     power_times_decay,
 )
-from theorem_engine.methods.laplace_nodes import (
-    edges_along,
-    even_grid,
-    find_window,
-    normal_weights,
-    refuse_too_many,
-)
-from theorem_engine.methods.panels import graded_edges, nodes_of, resolve
-from theorem_engine.methods.quadrature import EPS, legendre_panels, trapezoid_line
-from theorem_engine.operators.sharp_places import Place, SharpPlaces, amplification, finest
-from theorem_engine.operators.token_layout import Layout, make_layout
-from theorem_engine.operators.token_mean import Hardmax
-from theorem_engine.trace import note
-from theorem_engine.values import as_float
+from theorem_engine.numerics.panels import graded_edges, nodes_of, resolve
+from theorem_engine.numerics.quadrature import EPS, legendre_panels, trapezoid_line
 
 #: So many steps are summed without a search for those that count, which would cost about as much.
 UNSEARCHED = 512
-#: Points of a token held fixed that are evaluated together.
-TOGETHER = 20_000
 #: Nodes of a token at most.
 MOST_NODES = 800_000
+#: Sums of independent roundings stay below so many times their standard deviation, if the bound of each is one.
+ROUNDINGS = 3.0
+#: Nodes times places at which roundings are looked at.
+ROUNDED_PLACES = 4_000_000
 #: Where the sign of a factor is looked at.
 SIGNS = np.linspace(-REACH, REACH, 97)
 
@@ -55,64 +63,9 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     """Choose the form by the number of weights and by whether one of them is an argmax."""
     kernels = means[0].kernels
     if len(kernels) == 2 or kernels[0].has(Hardmax):
-        from theorem_engine.backends.float64.token_pair import lower_pair
-
         return lower_pair(means, parameters, backend)
     one = _Single(means, parameters, backend)
     return lambda *values: over_points(one, values)
-
-
-def over_points(method: Callable[..., list[tuple[Any, Any]]], values: tuple[Any, ...]) -> list[Any]:
-    """Values of a method of scalars at each point; lengths are opaque."""
-    shape = np.broadcast_shapes(*[np.shape(v) for v in values]) if values else ()
-    if shape == () or method.shares(values):  # type: ignore[attr-defined]
-        with np.errstate(all="ignore"):
-            results = method(*values) if math.prod(shape) <= TOGETHER else _in_parts(method, values, shape)
-        note("token mean", [e for _, e in results])
-        return [v for v, _ in results]
-    flat = [np.broadcast_to(np.asarray(v, dtype=object), shape).ravel() for v in values]
-    with np.errstate(all="ignore"):
-        rows = [method(*[v[i] for v in flat]) for i in range(flat[0].size)]
-    columns = list(zip(*rows, strict=True))
-    note("token mean", [np.array([float(e) for _, e in c]).reshape(shape) for c in columns])
-    return [np.array([float(v) for v, _ in c]).reshape(shape) for c in columns]
-
-
-def _in_parts(
-    method: Callable[..., list[tuple[Any, Any]]], values: tuple[Any, ...], shape: tuple[int, ...]
-) -> list[tuple[Any, Any]]:
-    """The same for many points, some at a time."""
-    flat = [np.broadcast_to(v, shape).ravel() if np.ndim(v) else v for v in values]
-    parts = [
-        method(*(v[i : i + TOGETHER] if np.ndim(v) else v for v in flat)) for i in range(0, math.prod(shape), TOGETHER)
-    ]
-    return [
-        (
-            np.concatenate([p[k][0] for p in parts]).reshape(shape),
-            np.concatenate([p[k][1] for p in parts]).reshape(shape),
-        )
-        for k in range(len(parts[0]))
-    ]
-
-
-def lengths_of(value: Any) -> list[tuple[int, float]]:
-    """Lengths and their probabilities."""
-    if isinstance(value, Distribution):
-        return [(int(n), as_float(w)) for n, w in value.weights]
-    return [(round(float(value)), 1.0)]
-
-
-def combine(layout: Layout, coefficients: list[Any], integrals: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """The means from the integrals, with their errors."""
-    results = []
-    for terms in layout.sums:
-        value: Any = 0.0
-        error: Any = 0.0
-        for c, p in terms:
-            value = value + coefficients[c] * integrals[p][0]
-            error = error + abs(coefficients[c]) * integrals[p][1]
-        results.append((value, error))
-    return results
 
 
 class _Single:
@@ -182,8 +135,24 @@ class _Single:
         if not is_exponential:
             # log h is rounded relative to its own size, and v is off by as much
             noise = EPS * slope / 16 + max(side.noise for side in self.sides)
-            integrals = [(value, error + noise * np.abs(value)) for value, error in integrals]
+            noises = [noise] * len(integrals)
+            if is_heard() and all(isinstance(s, DenseToken) for s in sides):
+                noises = [noise + rounding for rounding in self._roundings(integrand, sides, low, high)]
+            integrals = [
+                (value, error + own * np.abs(value)) for (value, error), own in zip(integrals, noises, strict=True)
+            ]
         return combine(self.layout, coefficients, integrals)
+
+    def _roundings(self, integrand: Callable[[Any], Any], sides: list[Any], low: float, high: float) -> list[float]:
+        """How far each integral is off, relative to its size, because log h is rounded at the nodes."""
+        u = edges_along(np.unique(np.concatenate([s.marks(1 / 3) for s in sides])), low, high, 0.5)
+        most = max(16, int(ROUNDED_PLACES / sum(s.x.size for s in sides)))
+        u = u[:: max(1, math.ceil(u.size / most))]
+        sizes = np.abs(integrand(u)[: len(self.pairs)]) * np.gradient(u)
+        blurs = sum(side.blur(u) for side in self.sides)
+        with np.errstate(all="ignore"):
+            shares = np.where(sizes > 0, sizes * blurs, 0.0)
+            return [float(r) for r in ROUNDINGS * np.sum(shares, axis=-1) / np.maximum(np.sum(sizes, axis=-1), 1e-300)]
 
     def _on_lattice(
         self, integrand: Callable[[Any], Any], sides: list[Token], low: float, high: float,
@@ -273,17 +242,6 @@ def _on_panels(
     return legendre_panels(integrand, edges_along(apart, low, high, 2.0), size_of)
 
 
-def sum_of_powers(log_b: Any, lengths: list[tuple[int, float]], hidden: int, count: int) -> Any:
-    """Sum over lengths of P(n) times the number of ordered choices of ``count`` tokens times B^(the others)."""
-    refuse_too_many(len(lengths) * np.size(log_b), 400_000_000)
-    total: Any = np.zeros_like(log_b)
-    for n, weight in lengths:
-        choices = math.perm(n - hidden, count)
-        if choices:
-            total = total + weight * choices * power_of_survival(log_b, n - hidden - count)
-    return total
-
-
 class _Side:
     """One kind of token: its kernel and its brackets as functions of the parameters."""
 
@@ -300,6 +258,8 @@ class _Side:
         self.breaks = backend.function(parameters, list(breaks)) if breaks else None
         #: By how much log h was off by rounding when last looked at.
         self.noise = 0.0
+        #: Weights of nodes, log h there, and by how much that is off by rounding, if somebody asks for errors.
+        self.rounding: tuple[Any, Any, Any] | None = None
         self.line: Numeric | None = None
         expanded = sympy.expand(kernel)
         if self.has_normal and expanded.is_polynomial(x) and sympy.degree(expanded, x) == 1:
@@ -409,7 +369,24 @@ class _Side:
     def _dense(self, values: tuple[Any, ...], x: Any, weights: Any, asked: list[tuple[int, Any]]) -> DenseToken:
         logs = np.broadcast_to(np.asarray(self.kernel(x, *values)[0], dtype=float), x.shape)
         self.noise = check_kernel(logs, self.breaks is not None)
+        if is_heard():
+            self.rounding = weights, logs, rounding_of(lambda nodes: self.kernel(nodes, *values)[0], x)
         return DenseToken(x, weights, logs, asked, not self.is_hidden)
+
+    def blur(self, u: Any) -> Any:
+        """How far brackets are off at each u, relative to their size, if log h is off independently at each node."""
+        assert self.rounding is not None
+        weights, logs, errors = self.rounding
+        found = np.zeros(u.shape)
+        for i, place in enumerate(u):
+            v = np.exp(np.clip(place + logs, -700.0, 700.0))
+            for power in (1, 2):
+                parts = weights * v**power * np.exp(-v)
+                total = float(np.sum(parts))
+                if total > 0:
+                    parts = np.where(parts > 0, parts * errors, 0.0)
+                    found[i] = max(found[i], float(np.sqrt(np.sum(parts**2))) / total)
+        return found
 
     def _factors(self, x: Any, values: tuple[Any, ...]) -> list[Any]:
         if self.inserted is None:
@@ -422,19 +399,3 @@ class _Side:
         own = [(p, None if c is None else factors[c]) for p, c in zip(self.powers, self.columns, strict=True)]
         return own + [(p, np.abs(sizes[c])) for p, c in zip(self.powers, self.columns, strict=True)
                       if c is not None and (signed[c] or self._is_rough)]  # fmt: skip
-
-
-def check_kernel(logs: Any, may_vanish: bool) -> float:
-    """A kernel must be positive and monotone wherever the tokens reach; how far log h is off by rounding."""
-    if np.any(np.isnan(logs)) or (not may_vanish and np.any(np.isneginf(logs))):
-        raise OutOfDomain("the kernel of the weights is not positive everywhere the tokens reach")
-    if np.any(np.isposinf(logs)):
-        raise NotAvailable("the kernel of the weights overflows where the tokens reach; write it through softplus")
-    with np.errstate(invalid="ignore"):
-        falls = np.maximum.accumulate(logs, axis=-1) - logs
-        rises = logs - np.minimum.accumulate(logs, axis=-1)
-    turns = min(float(np.max(np.nan_to_num(part, nan=0.0))) for part in (falls, rises))
-    # a kernel written as a difference of large numbers is rounded like these
-    if turns > 1e-9:
-        raise OutOfDomain("the kernel of the weights is not monotone where the tokens reach")
-    return turns

@@ -10,24 +10,32 @@ import numpy as np
 import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.token_mean import check_kernel, combine, lengths_of, over_points, sum_of_powers
-from theorem_engine.errors import NotAvailable, NotConverged
-from theorem_engine.methods.laplace import REACH, STEEP, STEP
-from theorem_engine.methods.laplace_argmax import (
+from theorem_engine.backends.float64.token_parts import (
+    check_kernel,
+    combine,
+    lengths_of,
+    over_points,
+    rounding_of,
+    sum_of_powers,
+)
+from theorem_engine.backends.sharp_places import SharpPlaces, finest
+from theorem_engine.base.errors import NotAvailable, NotConverged
+from theorem_engine.base.reports import is_heard
+from theorem_engine.language.operators.token_layout import make_layout
+from theorem_engine.language.operators.token_mean import Hardmax
+from theorem_engine.numerics.laplace.argmax import (
     InnerTable,
     Panels,
     ScoreTable,
     TrivialTable,
     hard_integrals,
 )
-from theorem_engine.methods.laplace_nodes import graded_nodes, normal_weights, panel_edges, refuse_too_many
-from theorem_engine.methods.laplace_sweep import Assemble, sweep_integrals
-from theorem_engine.methods.laplace_tiles import QUIET, cut_tiles, last_place, smeared_tiles, steep_tiles
-from theorem_engine.methods.panels import graded_edges, resolve
-from theorem_engine.methods.quadrature import EPS
-from theorem_engine.operators.sharp_places import SharpPlaces, finest
-from theorem_engine.operators.token_layout import make_layout
-from theorem_engine.operators.token_mean import Hardmax
+from theorem_engine.numerics.laplace.double_sums import Assemble, sweep_integrals
+from theorem_engine.numerics.laplace.nodes import graded_nodes, normal_weights, panel_edges, refuse_too_many
+from theorem_engine.numerics.laplace.sums import REACH, STEEP, STEP
+from theorem_engine.numerics.laplace.tiles import QUIET, cut_tiles, last_place, smeared_tiles, steep_tiles
+from theorem_engine.numerics.panels import graded_edges, resolve
+from theorem_engine.numerics.quadrature import EPS
 
 #: Rate of log h from which an even grid is long.
 LONG = 60.0
@@ -120,7 +128,10 @@ class _Pair:
             refuse_too_many(panels.x.size, 320_000)
             table = self._table(panels.x, values, rate_zeta, bool(marks))
             winners = [power > 0 for power in self.first_powers]
-            integrals = hard_integrals(panels, table, winners, assemble, longest)
+            integrals = _with_noise(
+                hard_integrals(panels, table, winners, assemble, longest),
+                self._rounding(np.linspace(-REACH, reach, 241), values),
+            )
         else:
             slope = float(self.slope(*values)[0])
             if slope < 0:
@@ -156,7 +167,7 @@ class _Pair:
         fastest = max(slope, rate, 1e-300)
         rough = np.linspace(-REACH, reach, 241)
         heights = log_second(rough)
-        noise = check_kernel(heights, bool(marks)) + EPS * rate
+        noise = check_kernel(heights, bool(marks)) + EPS * rate + self._rounding(rough, values)
         # nodes that follow the second kernel pay off where an even grid would be long
         is_steep = rate > max(STEEP, (8 if fastest < LONG else 2) * slope) and not (marks or self.has_zeta)
         last = math.inf
@@ -192,6 +203,14 @@ class _Pair:
             check_kernel(logs, bool(marks))
             tiles = cut_tiles(slope, x, weights, logs, factors(x))
         return _with_noise(sweep_integrals(slope, tiles, asked, assemble, sizes, last, (rough, heights)), noise)
+
+    def _rounding(self, x: Any, values: tuple[Any, ...]) -> float:
+        """How far log h is off by rounding in the mean, halved, since it is so independently at many nodes."""
+        second = self.second
+        if second is None or not is_heard():
+            return 0.0
+        errors = rounding_of(lambda nodes: second(nodes, 0.0, *values)[0], x)
+        return float(np.sum(normal_weights(x, x[1] - x[0]) * errors)) / 2
 
     def _rates(self, values: tuple[Any, ...]) -> tuple[float, float]:
         """Largest rates of the second kernel's logarithm in x and in zeta."""

@@ -10,8 +10,8 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.flow import follow
 from theorem_engine.backends.float64.random_recurrence import RandomRunner
 from theorem_engine.backends.float64.recurrence import Runner
-from theorem_engine.operators.dynamics import Recurrence
-from theorem_engine.operators.stochastic import RandomRecurrence
+from theorem_engine.language.operators.dynamics import Recurrence
+from theorem_engine.language.operators.stochastic import RandomRecurrence
 
 
 def lower(trajectories: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

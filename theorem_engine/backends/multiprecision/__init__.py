@@ -10,9 +10,9 @@ import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, straight_line
-from theorem_engine.domains import ComplexValue, Distribution
-from theorem_engine.plan import Solve
-from theorem_engine.values import as_mpf
+from theorem_engine.base.exact import as_mpf
+from theorem_engine.language.domains import Structured
+from theorem_engine.planning.plan import Solve
 
 
 def _erfcx(x: Any) -> Any:
@@ -74,10 +74,8 @@ class Multiprecision(Backend):
         return lower_group(solve, self)
 
     def number(self, value: Any) -> Any:
-        """The value at the current precision; distributions pass as they are."""
-        if isinstance(value, ComplexValue):
-            return mp.mpc(as_mpf(value.real), as_mpf(value.imaginary))
-        return value if isinstance(value, Distribution) else as_mpf(value)
+        """The value at the current precision; one that is more than one number says itself what it becomes."""
+        return value.as_number(as_mpf, mp.mpc) if isinstance(value, Structured) else as_mpf(value)
 
 
 BACKEND = Multiprecision()

@@ -7,7 +7,7 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotConverged
+from theorem_engine.base.errors import NotConverged
 
 
 def lower(spectra: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

@@ -8,7 +8,7 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotConverged
+from theorem_engine.base.errors import NotConverged
 
 #: Evaluations of the rates after which a flow is given up.
 BUDGET = 20_000

@@ -11,8 +11,8 @@ from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.multiprecision.integral import integrate
-from theorem_engine.errors import NotConverged
-from theorem_engine.operators.gaussian_mean import bandwidth
+from theorem_engine.base.errors import NotConverged
+from theorem_engine.language.operators.gaussian_mean import bandwidth
 
 MAX_LEVEL = 12
 #: Frequencies that are followed, and how far the normal density spreads them.

@@ -7,9 +7,9 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
-from theorem_engine.backends.float64.points import plain
-from theorem_engine.errors import NotAvailable, NotConverged
-from theorem_engine.plan import Solve
+from theorem_engine.backends.float64.each_point import plain
+from theorem_engine.base.errors import NotAvailable, NotConverged
+from theorem_engine.planning.plan import Solve
 
 
 class Singular(NotConverged):

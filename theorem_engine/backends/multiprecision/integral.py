@@ -9,7 +9,7 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotAvailable, NotConverged
+from theorem_engine.base.errors import NotAvailable, NotConverged
 
 
 def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

@@ -7,8 +7,8 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.domains import Distribution
-from theorem_engine.values import as_mpf
+from theorem_engine.base.exact import as_mpf
+from theorem_engine.language.lengths import Distribution
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

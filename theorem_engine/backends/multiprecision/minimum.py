@@ -7,9 +7,9 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
-from theorem_engine.backends.float64.points import plain
-from theorem_engine.errors import NotAvailable, NotConverged
-from theorem_engine.plan import Operate
+from theorem_engine.backends.float64.each_point import plain
+from theorem_engine.base.errors import NotAvailable, NotConverged
+from theorem_engine.planning.plan import Operate
 
 #: Longest relative step of Newton's method.
 LONGEST = mp.mpf("0.3")

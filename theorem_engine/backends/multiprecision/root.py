@@ -8,8 +8,8 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, get_backend
-from theorem_engine.backends.float64.points import plain
-from theorem_engine.plan import Operate
+from theorem_engine.backends.float64.each_point import plain
+from theorem_engine.planning.plan import Operate
 
 
 def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -36,7 +36,7 @@ def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
 
 def _secant(function: Any, x: Any) -> Any:
     """The secant method from two places that double precision hardly tells apart."""
-    from theorem_engine.errors import NotConverged
+    from theorem_engine.base.errors import NotConverged
 
     before = x * (1 + mp.mpf(10) ** -12)
     old, new = function(before), function(x)
@@ -54,7 +54,7 @@ def _secant(function: Any, x: Any) -> Any:
 
 def polish(function: Any, x: Any) -> Any:
     """Newton from a good start until the step no longer shrinks."""
-    from theorem_engine.errors import NotConverged
+    from theorem_engine.base.errors import NotConverged
 
     last = mp.inf
     for _ in range(60):

@@ -9,9 +9,9 @@ import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotConverged
-from theorem_engine.methods.spectral import Kit, atoms, bulk_density, bulk_place, nodes, pole_weights, resolvents
-from theorem_engine.operators.spectral_bundle import Bundle, take_apart
+from theorem_engine.base.errors import NotConverged
+from theorem_engine.language.operators.spectral_bundle import Bundle, take_apart
+from theorem_engine.numerics.spectral.laws import Kit, atoms, bulk_density, bulk_place, nodes, pole_weights, resolvents
 
 #: Bits carried beyond the working precision, before any loss is seen.
 SPARE = 30

@@ -10,9 +10,12 @@ from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, is_nested
 from theorem_engine.backends.multiprecision.integral import integrate
-from theorem_engine.domains import Distribution
-from theorem_engine.errors import NotAvailable
-from theorem_engine.methods.laplace_balls import (
+from theorem_engine.base.errors import NotAvailable
+from theorem_engine.base.exact import as_mpf
+from theorem_engine.language.lengths import Distribution
+from theorem_engine.language.operators.token_layout import make_layout
+from theorem_engine.language.operators.token_mean import Hardmax
+from theorem_engine.numerics.laplace.balls import (
     BallBrackets,
     Grid,
     dense_brackets,
@@ -20,9 +23,6 @@ from theorem_engine.methods.laplace_balls import (
     reach,
     spacing,
 )
-from theorem_engine.operators.token_layout import make_layout
-from theorem_engine.operators.token_mean import Hardmax
-from theorem_engine.values import as_mpf
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

@@ -7,8 +7,8 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.errors import NotAvailable
-from theorem_engine.operators.dynamics import Recurrence
+from theorem_engine.base.errors import NotAvailable
+from theorem_engine.language.operators.dynamics import Recurrence
 
 
 def lower(trajectories: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

@@ -10,17 +10,16 @@ an integral from the noise of its integrand. The others are judged by their own 
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from theorem_engine.backends.base import Backend, Numeric, get_backend, lowering_name
+from theorem_engine.backends.base import Backend, NoLowering, Numeric, find_lowering, get_backend
 from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
-from theorem_engine.plan import Operate, Solve
-from theorem_engine.trace import own_notes
-from theorem_engine.values import as_fraction
+from theorem_engine.base.exact import as_fraction
+from theorem_engine.base.reports import own_notes
+from theorem_engine.planning.plan import Operate, Solve
 
 #: Roundings inside an operator, as an error of each of its parameters: a few operations follow on each.
 INSIDE = 4 * UNIT
@@ -40,15 +39,23 @@ class RoundedFloat64(Backend):
     def operate(self, step: Operate) -> Numeric:
         """The operator's own module here, or the float64 operator judged from outside."""
         plain = get_backend("float64").operate(step)
-        name = f"theorem_engine.backends.rounded.{lowering_name(step.operators[0])}"
         try:
-            lowering = importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
+            lowering = find_lowering(step.operators[0], self.name)
+        except NoLowering:
             return judged(plain, step.parameters)
         knowing: Numeric = lowering.lower(step.operators, step.parameters, self, plain)
         return knowing
+
+    def _by_outcome(
+        self,
+        inputs: Sequence[Any],
+        expressions: Sequence[Any],
+        relations: Sequence[Any],
+        definitions: Mapping[Any, Any] | None,
+    ) -> Numeric:
+        """Conditions are looked at place by place: arrays with errors are not taken apart and put together again."""
+        single = super()._by_outcome(inputs, expressions, relations, definitions)
+        return lambda *values: each_place(single, values)
 
     def group(self, solve: Solve) -> Numeric:
         """The float64 solution; its error is the inverse Jacobian applied to the error of the residual."""
@@ -110,6 +117,10 @@ def judged(plain: Numeric, parameters: Sequence[Any], inside: Callable[..., list
             if not isinstance(value, Rounded) or (is_whole[position] and not np.any(value.error)):
                 continue
             if not np.all(np.isfinite(value.value)):
+                continue
+            if np.all(np.isinf(value.error)):
+                # nothing is known of this parameter, nor of what is made of it
+                errors = [e + np.inf for e in errors]
                 continue
             error = np.maximum(value.error, 0.0 if is_whole[position] else least[position])
             step = np.maximum(np.maximum(error, 1e-7 * np.abs(value.value)), 1e-290)

@@ -9,7 +9,7 @@ import numpy as np
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.rounded import reported
 from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, value_of
-from theorem_engine.trace import own_notes
+from theorem_engine.base.reports import own_notes
 
 #: Where the noise is looked at: so far, and so densely, of one variable and of two.
 REACH, STEPS = 38.0, {1: 1 / 32, 2: 1 / 4}

@@ -9,8 +9,8 @@ import numpy as np
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.rounded import reported
 from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, value_of
-from theorem_engine.methods.quadrature import gauss_legendre
-from theorem_engine.trace import own_notes
+from theorem_engine.base.reports import own_notes
+from theorem_engine.numerics.quadrature import gauss_legendre
 
 #: Panels on which the noise is summed: it is as smooth as the integrand, and needs no more than its size.
 PANELS = 8

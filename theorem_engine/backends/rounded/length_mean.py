@@ -8,8 +8,8 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, value_of
-from theorem_engine.domains import Distribution
-from theorem_engine.values import as_float
+from theorem_engine.base.exact import as_float
+from theorem_engine.language.lengths import Distribution
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:

@@ -10,7 +10,7 @@ from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.rounded import solved_errors
 from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
 from theorem_engine.backends.rounded.root import certain_bracket
-from theorem_engine.trace import own_notes
+from theorem_engine.base.reports import own_notes
 
 #: A minimiser so near an end of its range is the end.
 AT_END = 1e-9

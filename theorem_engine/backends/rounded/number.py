@@ -47,6 +47,11 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         return bool(self.value)
 
+    def __getitem__(self, place: Any) -> Rounded:
+        """A part of an array; ``[()]`` makes a number of an array without axes."""
+        value = np.asarray(self.value)
+        return Rounded(value[place], np.broadcast_to(self.error, value.shape)[place])
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Value by the function itself; error by its rounding and by what its arguments bring."""
         if method != "__call__" or kwargs:
@@ -56,8 +61,9 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
             result = ufunc(*plain)
             if np.asarray(result).dtype.kind == "b":
                 return result
-            error = _own(ufunc, plain, result) + _carried(ufunc, plain, [error_of(x) for x in inputs], result)
-        return Rounded(result, _settled(error, result, plain))
+            errors = [error_of(x) for x in inputs]
+            error = _own(ufunc, plain, result) + _carried(ufunc, plain, errors, result)
+        return Rounded(result, _settled(error, result, plain, errors))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """A choice between two; no other function of arrays is known."""
@@ -115,14 +121,14 @@ def each_place(method: Callable[..., list[Any]], values: tuple[Any, ...]) -> lis
     ]
 
 
-def _settled(error: Any, result: Any, plain: list[Any]) -> Any:
-    """Unknown errors are infinite; an infinity is exact where an argument was infinite, and an overflow elsewhere."""
+def _settled(error: Any, result: Any, plain: list[Any], errors: list[Any]) -> Any:
+    """Unknown errors are infinite; an infinity is exact where an argument is one exactly, and an overflow elsewhere."""
     if np.all(np.isfinite(error)) and np.all(np.isfinite(result)):
         return error
     error = np.where(np.isnan(error), np.inf, error)
     was_infinite = np.zeros((), dtype=bool)
-    for x in plain:
-        was_infinite = was_infinite | np.isinf(x)
+    for x, known in zip(plain, errors, strict=True):
+        was_infinite = was_infinite | (np.isinf(x) & np.isfinite(known))
     error = np.where(np.isinf(result), np.where(was_infinite, 0.0, np.inf), error)
     return np.where(np.isnan(result), np.inf, error)[()]
 

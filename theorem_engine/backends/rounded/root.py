@@ -8,7 +8,7 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
-from theorem_engine.methods.search import scan_points
+from theorem_engine.numerics.solvers.search import scan_points
 
 
 def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:

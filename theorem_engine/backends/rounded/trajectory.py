@@ -12,8 +12,8 @@ from theorem_engine.backends.rounded.flow import FlowErrors
 from theorem_engine.backends.rounded.number import Rounded, value_of
 from theorem_engine.backends.rounded.random_recurrence import noise_inside
 from theorem_engine.backends.rounded.recurrence import Amplified
-from theorem_engine.operators.dynamics import Recurrence
-from theorem_engine.operators.stochastic import RandomRecurrence
+from theorem_engine.language.operators.dynamics import Recurrence
+from theorem_engine.language.operators.stochastic import RandomRecurrence
 
 
 def lower(trajectories: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:

@@ -1,0 +1,143 @@
+"""The error of a double-precision prediction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from theorem_engine.asking.evaluation import compiled, evaluate_float64, plan_of
+from theorem_engine.asking.guard import guarded
+from theorem_engine.asking.point import Point
+from theorem_engine.backends import get_backend
+from theorem_engine.base.errors import NotConverged, TheoremEngineError
+from theorem_engine.base.random_sets import COUNT, UNSEEN, only, statistical_error
+from theorem_engine.base.reports import listening
+from theorem_engine.language.application import Applied
+from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.entry import Entry
+from theorem_engine.language.statement import shape_errors
+from theorem_engine.planning.plan import Operate, Solve
+
+#: Residual of a self-consistent group below which it counts as solved, which no spread shows.
+SOLVED = 1e-8
+
+
+def float64_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None = None) -> dict[Any, float]:
+    """Error bounds of every target, by running the evaluation on numbers that carry their error.
+
+    ``found`` are the values themselves, for errors that are a distance from them.
+    """
+    import numpy as np
+
+    statement, _ = plan_of(entry, point.options)
+    if is_statistical(entry, point.options):
+        return _statistical_errors(entry, point, found)
+    number = get_backend("rounded").number
+    with np.errstate(all="ignore"):
+        results = compiled(entry, point.options, "rounded")(*[number(v) for v in point.values])
+    return {symbol: _error_of(value) for symbol, value in zip(statement.targets(), results, strict=True)}
+
+
+def _statistical_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None = None) -> dict[Any, float]:
+    """Errors at the level of ``random_sets``: the whole evaluation on each set of random numbers alone, and together.
+
+    ``found`` is what all sets together give, if it is known. Only a number that the entry states as such, or a letter
+    that was given, has the error of its rounding; an output that came out the same on all sets may differ where
+    something was not seen.
+    """
+    import numpy as np
+    import sympy
+
+    number = get_backend("float64").number
+    values = [number(v) for v in point.values]
+    statement = plan_of(entry, point.options)[0]
+    if found is None:
+        found = evaluate_float64(entry, point.options, values)
+    together = {symbol: found[symbol] for symbol in statement.targets()}
+    runs, draws = [], math.inf
+    for index in range(COUNT):
+        with only(index), listening() as notes:
+            try:
+                runs.append([float(v) for v in evaluate_float64(entry, point.options, values).values()])
+            except NotConverged:
+                continue
+        draws = min([draws, *(COUNT * note.draws for note in notes if note.draws)])
+    if len(runs) <= COUNT // 2:
+        return dict.fromkeys(together, math.inf)
+    columns = np.array(runs).T
+    with np.errstate(invalid="ignore"):
+        spreads = statistical_error(np.array(runs), [float(v) for v in together.values()])
+
+    def error(symbol: Any, value: Any, column: Any, spread: float) -> float:
+        equation = statement.equations[symbol]
+        if isinstance(equation, sympy.Number) or equation in statement.given or isinstance(value, (bool, np.bool_)):
+            return _rounding_of(value)
+        if np.all(column == float(value)):
+            # infinite on all sets: the statement says so; else what was not seen
+            return 0.0 if math.isinf(value) else UNSEEN / draws * max(1.0, abs(float(value)))
+        return math.inf if math.isnan(spread) else float(spread) + SOLVED * max(1.0, abs(float(value)))
+
+    return {
+        symbol: error(symbol, value, column, spread)
+        for (symbol, value), column, spread in zip(together.items(), columns, spreads, strict=True)
+    }
+
+
+def _known(error: float) -> float:
+    """An error, infinite where it is no number."""
+    return math.inf if math.isnan(error) else error
+
+
+def _error_of(value: Any) -> Any:
+    """The bound that a number carries, an array of them for an array; unknown is infinite."""
+    import numpy as np
+
+    if not hasattr(value, "error"):
+        return _rounding_of(value)
+    # sums of errors are rounded themselves
+    error = np.where(np.isnan(value.error), np.inf, 1.01 * np.asarray(value.error))
+    error = np.broadcast_to(error, np.broadcast_shapes(np.shape(value.value), error.shape))
+    return error if error.ndim else float(error)
+
+
+def _rounding_of(constant: Any) -> float:
+    """Error of an output that depends on no letter: a few roundings, or none for whole numbers."""
+    number = abs(constant) if isinstance(constant, (int, float, complex)) else 0.0
+    is_exact = isinstance(constant, bool) or not math.isfinite(number) or number == int(number)
+    return 0.0 if is_exact else number * 2.0**-50
+
+
+def is_statistical(entry: Entry, options: tuple[tuple[str, Any], ...]) -> bool:
+    """Whether an entry that may average over random numbers does so with these options."""
+
+    return entry.error_kind == "statistical" and is_random(plan_of(entry, options)[1])
+
+
+def errors_of_outputs(entry: Entry, point: Point, values: Mapping[Any, Any]) -> dict[str, Any]:
+    """Error bounds of all outputs, each in the shape of its output; infinite where they could not be worked out."""
+
+    statement, _ = plan_of(entry, point.options)
+    try:
+        with guarded(entry, None, "the estimate of the error"):
+            errors = float64_errors(entry, point, values)
+    except TheoremEngineError:
+        # the value stands; how far it can be trusted is not known
+        errors = dict.fromkeys(statement.targets(), float("inf"))
+    return {name: shape_errors(shape, values, errors) for name, shape in statement.outputs.items()}
+
+
+def is_random(plan: Any) -> bool:
+    """Whether anything in a plan is a mean over random numbers, entries applied inside operators included."""
+    import sympy
+
+    for step in plan.steps:
+        if isinstance(step, Solve) and is_random(step.residual):
+            return True
+        for operator in step.operators if isinstance(step, Operate) else ():
+            for node in sympy.preorder_traversal(operator):
+                if getattr(node, "is_random", False) is True:
+                    return True
+                if isinstance(node, Applied) and find_entry(node.entry_id).error_kind == "statistical":
+                    return True
+    return False

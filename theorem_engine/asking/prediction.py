@@ -1,0 +1,273 @@
+"""Predictions: an entry, a point, and the number that follows."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from theorem_engine.asking.citation import remember
+from theorem_engine.asking.error import errors_of_outputs, float64_errors, is_statistical
+from theorem_engine.asking.evaluation import compiled, evaluate_float64, named_point, plan_of
+from theorem_engine.asking.guard import at, guarded
+from theorem_engine.asking.point import Point, read_point, warn_about_outputs
+from theorem_engine.asking.prediction_text import canonical_letters, prediction_html, prediction_text
+from theorem_engine.asking.ranges import within_ranges
+from theorem_engine.backends import get_backend
+from theorem_engine.base.errors import BadRequest, NotAvailable, NotConverged, TheoremEngineError, ValidityWarning
+from theorem_engine.base.exact import to_text
+from theorem_engine.base.random_sets import LEVEL
+from theorem_engine.base.text import jsonable
+from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.entry import Entry
+from theorem_engine.language.statement import assemble, shape_errors
+
+MAX_DIGITS = 1000
+#: Digits carried beyond those asked for.
+GUARD = 12
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A number by name: the main output, all outputs, and how far they can be trusted.
+
+    ``error`` is the absolute error of ``value``, ``errors`` those of all outputs by name, in the shape of each: None
+    for words and truth values, infinite where it could not be worked out. In double precision they are worked out
+    when first asked for, by following rounding and truncation through the same evaluation.
+    """
+
+    value: Any
+    outputs: Mapping[str, Any]
+    error_kind: str
+    digits: int | None
+    method: str
+    entry: Entry
+    point: Mapping[str, Any]
+    seconds: float
+    #: Errors by output, or a function that finds them.
+    _errors: Any = field(repr=False, compare=False)
+    #: Probability with which statistical errors cover the truth; None where no random numbers were drawn.
+    error_level: float | None = None
+
+    @cached_property
+    def errors(self) -> Mapping[str, Any]:
+        """Absolute errors of all outputs, each in the shape of its output."""
+        found: Mapping[str, Any] = self._errors() if callable(self._errors) else self._errors
+        return found
+
+    @property
+    def error(self) -> Any:
+        """Absolute error of the value; of its worst part if it has several."""
+        return worst(self.errors[self.entry.main_output])
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        return prediction_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return prediction_html(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; numbers of more than double precision as text."""
+        return {
+            "entry": self.entry.id,
+            "point": {k: to_text(v) for k, v in self.point.items()},
+            "canonical": jsonable(dict(canonical_letters(self)), None),
+            "value": jsonable(self.value, self.digits),
+            "outputs": jsonable(dict(self.outputs), self.digits),
+            "error": jsonable(self.error, None),
+            "errors": jsonable(dict(self.errors), None),
+            "error_kind": self.error_kind,
+            "error_level": self.error_level,
+            "digits": self.digits,
+            "method": self.method,
+            "seconds": self.seconds,
+        }
+
+
+def worst(errors: Any) -> Any:
+    """The largest of the errors of an output's parts; zero if it has none."""
+    if hasattr(errors, "max"):
+        return float(errors.max(initial=0.0))
+    if isinstance(errors, Mapping):
+        errors = list(errors.values())
+    if isinstance(errors, (list, tuple)):
+        return max((worst(part) for part in errors), default=0.0)
+    return 0.0 if errors is None else errors
+
+
+def predict(id: str, *, digits: int | None = None, certified: bool = False, **parameters: Any) -> Prediction:
+    """The value of an entry at a point.
+
+    Parameters are the entry's own letters; ``digits`` asks for more than double precision.
+
+    >>> predict("marion2025.linear-risk", gamma=1, L=10).value
+    0.9
+    """
+    entry = find_entry(id)
+    if certified:
+        raise NotAvailable(f"{entry.id}: certified evaluation is not available in this version; use digits=")
+    check_digits(digits)
+    begin = time.perf_counter()
+    with guarded(entry, parameters, "reading the point"):
+        point = read_point(entry, parameters)
+    remember(entry)
+    named = named_point(entry, point)
+    with guarded(entry, named, "the evaluation"):
+        if digits is None:
+            outputs, errors, method = _in_float64(entry, point)
+        else:
+            outputs, errors, method = _in_digits(entry, point, digits)
+        letters = [x for x in entry.letters if x.name not in dict(point.options)]
+        warn_about_outputs(entry, dict(zip(letters, point.values, strict=True)), dict(point.options), outputs)
+        kind = "estimated" if digits is not None else _kind_of_error(entry, point, outputs)
+        level = LEVEL if digits is None and is_statistical(entry, point.options) else None
+    return Prediction(
+        outputs[entry.main_output], outputs, kind, digits, method, entry, named, time.perf_counter() - begin, errors,
+        level,
+    )  # fmt: skip
+
+
+def _kind_of_error(entry: Entry, point: Point, outputs: Mapping[str, Any]) -> str:
+    """What the error of the main output is, or "approximate" where an output says so; the user is then warned."""
+    doubts = [doubt for doubt in entry.doubts if outputs[doubt.output] > doubt.above]
+    for doubt in doubts:
+        found = f"{doubt.output} = {outputs[doubt.output]:.3g}"
+        warnings.warn(ValidityWarning(f"{entry.id}: {doubt.message} ({found})"), stacklevel=3)
+    if doubts:
+        return "approximate"
+    if entry.error_kind != "statistical":
+        return entry.error_kind
+    statement, _ = plan_of(entry, point.options)
+    if getattr(statement.equations.get(statement.outputs[entry.main_output]), "is_integer", False) is True:
+        return "exact"
+    return "statistical" if is_statistical(entry, point.options) else "estimated"
+
+
+def check_digits(digits: Any) -> None:
+    """Digits are a whole number from 1 to the limit, or None."""
+    if digits is None:
+        return
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
+        shown = "a huge number" if isinstance(digits, int) and abs(digits) > 10**40 else repr(digits)[:40]
+        raise BadRequest(f"digits={shown} is refused: digits is a whole number from 1 to {MAX_DIGITS}")
+
+
+def _in_float64(entry: Entry, point: Point) -> tuple[dict[str, Any], Any, str]:
+    number = get_backend("float64").number
+    statement, _ = plan_of(entry, point.options)
+    try:
+        values = evaluate_float64(entry, point.options, [number(v) for v in point.values])
+    except NotConverged as error:
+        raise NotConverged(f"{error}{at(named_point(entry, point))}") from error.__cause__
+    try:
+        plain = {symbol: as_plain(entry, symbol, value) for symbol, value in values.items()}
+        plain = dict(within_ranges(entry, statement, plain, lambda: float64_errors(entry, point)))
+    except NotConverged as error:
+        raise NotConverged(f"{error}{at(named_point(entry, point))}{_advice(entry, point)}") from error.__cause__
+    outputs = {name: assemble(shape, plain) for name, shape in statement.outputs.items()}
+    return outputs, lambda: errors_of_outputs(entry, point, plain), "float64"
+
+
+def _advice(entry: Entry, point: Point) -> str:
+    """A clause that sends a user to more digits, where more digits have been found to help."""
+    if entry.costly:
+        return ""
+    try:
+        with guarded(entry, None, "the evaluation with more digits"):
+            _in_digits(entry, point, 15)
+    except TheoremEngineError:
+        return ""
+    return "; digits=30 has a value here"
+
+
+def as_plain(entry: Entry, symbol: Any, value: Any) -> Any:
+    """A Python number, truth value or array; a NaN never leaves the engine."""
+    if getattr(value, "ndim", 0):
+        if not (value == value).all():
+            raise NotConverged(f"{entry.id}: {symbol.name} has entries without a finite value")
+        return value
+    item = value.item() if hasattr(value, "item") else value
+    if isinstance(item, (bool, complex)) and item == item:
+        return item
+    try:
+        item = float(item)
+    except (OverflowError, TypeError):
+        # a whole number beyond double precision, or a complex number without a value
+        item = math.nan
+    if math.isnan(item):
+        raise NotConverged(f"{entry.id}: {symbol.name} has no finite value in double precision")
+    return item
+
+
+def _in_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], Any, str]:
+    """Evaluate at growing precision until two evaluations agree on the digits asked for."""
+    import numpy as np
+    from mpmath import mp
+
+    from theorem_engine.backends.multiprecision import BACKEND
+    from theorem_engine.backends.multiprecision.group import Singular
+
+    statement, _ = plan_of(entry, point.options)
+    run = compiled(entry, point.options, "multiprecision")
+    targets = statement.targets()
+    precision = digits + GUARD
+    previous: list[Any] | None = None
+    problem = ""
+    while precision <= 8 * (digits + 60):
+        # many operators begin with their solution in double precision
+        with mp.workdps(precision), np.errstate(all="ignore"):
+            try:
+                results = run(*[BACKEND.number(v) for v in point.values])
+            except Singular as found:
+                previous, problem, precision = None, str(found), 2 * precision
+                continue
+            if previous is not None:
+                gaps = [_gap(a, b, digits) for a, b in zip(previous, results, strict=True)]
+                if all(gap is not None for gap in gaps):
+                    errors = dict(zip(targets, gaps, strict=True))
+                    values = within_ranges(entry, statement, dict(zip(targets, results, strict=True)), lambda: errors)  # noqa: B023 - called before the next turn of the loop
+                    with mp.workdps(digits):
+                        rounded = {s: _rounded(v) for s, v in values.items()}
+                    outputs = {name: assemble(shape, rounded) for name, shape in statement.outputs.items()}
+                    shaped = {name: shape_errors(shape, rounded, errors) for name, shape in statement.outputs.items()}
+                    return outputs, shaped, f"mpmath, {precision} digits carried"
+        previous, precision = results, precision + max(10, precision // 3)
+    problem = problem or f"evaluations up to {precision} digits do not agree on {digits} of them"
+    raise NotConverged(f"{entry.id}: {problem}")
+
+
+def _rounded(value: Any) -> Any:
+    return value if isinstance(value, bool) or not hasattr(value, "_mpf_") else +value
+
+
+def _gap(a: Any, b: Any, digits: int) -> Any:
+    """Distance of two evaluations plus rounding, or None if it exceeds the digits asked for."""
+    from mpmath import mp
+
+    if isinstance(b, list):
+        gaps = [_gap(x, y, digits) for x, y in zip(a, b, strict=True)]
+        return None if any(g is None for g in gaps) else max(gaps, default=mp.zero)
+    if isinstance(b, bool) or not (hasattr(b, "_mpf_") or hasattr(b, "_mpc_")):
+        return mp.zero if a == b else None
+    if mp.isnan(b):
+        return None
+    if a == b:
+        return abs(b) * mp.mpf(10) ** (-digits) if mp.isfinite(b) else mp.zero
+    unit = mp.mpf(10) ** (-digits)
+    gap = abs(a - b)
+    # zero itself has no leading digit: both evaluations are rounding noise of their own precision, and fall with it,
+    # which a small number does not
+    noise = mp.mpf(10) ** (8 - digits - GUARD)
+    is_zero = abs(a) < noise and abs(b) < mp.mpf(10) ** (8 - mp.dps) and (a == 0 or abs(b) < abs(a) / 1000)
+    if gap <= unit * abs(b) / 10 or is_zero:
+        return gap + unit * abs(b)
+    return None

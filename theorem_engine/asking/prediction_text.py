@@ -1,0 +1,84 @@
+"""A prediction as text and as a small table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from theorem_engine.base.errors import TheoremEngineError
+from theorem_engine.base.exact import to_text
+from theorem_engine.base.text import error_text, value_text
+
+if TYPE_CHECKING:
+    from theorem_engine.asking.prediction import Prediction
+
+
+def known_errors(prediction: Prediction) -> Mapping[str, Any]:
+    """The errors of a prediction by output; none where they could not be worked out: showing a value never fails."""
+    try:
+        return prediction.errors or {}
+    except TheoremEngineError:
+        return {}
+
+
+def prediction_text(prediction: Prediction) -> str:
+    """The entry, the point, the main output with its error, and the other outputs below it."""
+    point = ", ".join(f"{name}={to_text(value)}" for name, value in prediction.point.items())
+    rows = list(_prediction_rows(prediction))
+    width = max(len(name) for name, _, _ in rows)
+    lines = [f"  {name.ljust(width)} = {value}{remark}" for name, value, remark in rows]
+    follows = ", ".join(f"{name}={v:.6g}" for name, v in canonical_letters(prediction).items())
+    head = [f"{prediction.entry.id} at {point}" if point else prediction.entry.id]
+    return "\n".join([*head, *([f"  that is {follows}"] if follows else []), *lines])
+
+
+def canonical_letters(prediction: Prediction) -> Mapping[str, Any]:
+    """The letters that follow from those given; none where they cannot be worked out: showing a value never fails."""
+    try:
+        return getattr(prediction.point, "canonical", {})
+    except TheoremEngineError:
+        return {}
+
+
+def _prediction_rows(prediction: Prediction) -> Iterator[tuple[str, str, str]]:
+    """Name, value and remark of each output, the main one first."""
+    main, errors, digits = prediction.entry.main_output, known_errors(prediction), prediction.digits
+    sign = _sign(prediction.value, errors.get(main))
+    kind = _kind_text(prediction) if main in errors else "error unknown"
+    yield main, value_text(prediction.value, errors.get(main), digits), f"{sign}  ({kind}, {prediction.method})"
+    told = f"  ({_drawn_text(prediction)})" if prediction.error_level and prediction.error_kind == "exact" else ""
+    for name, value in prediction.outputs.items():
+        if name != main:
+            # digits that were asked for are all right: their number says what the error would
+            remark = "" if digits else _sign(value, errors.get(name))
+            yield name, value_text(value, errors.get(name), digits), remark and remark + told
+
+
+def _sign(value: Any, error: Any) -> str:
+    """The error of a number beside it; of lists and tables the digits shown have to tell."""
+    is_one = isinstance(value, (float, complex)) or hasattr(value, "_mpf_") or hasattr(value, "_mpc_")
+    return f" +- {error_text(error)}" if is_one and error is not None else ""
+
+
+def _kind_text(prediction: Prediction) -> str:
+    """The kind of the error, with the level of one that is statistical."""
+    if prediction.error_level is None or prediction.error_kind == "exact":
+        return prediction.error_kind
+    if prediction.error_kind == "statistical":
+        return _drawn_text(prediction)
+    return f"{prediction.error_kind}; the error is {_drawn_text(prediction)}"
+
+
+def _drawn_text(prediction: Prediction) -> str:
+    return f"statistical at {100 * (prediction.error_level or 0):g} %"
+
+
+def prediction_html(prediction: Prediction) -> str:
+    """The same as a small table."""
+    point = ", ".join(f"{escape(name)} = {escape(to_text(value))}" for name, value in prediction.point.items())
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td><td>{escape(remark.replace('+-', '±').strip())}</td></tr>"
+        for name, value, remark in _prediction_rows(prediction)
+    )
+    return f"<div><code>{escape(prediction.entry.id)}</code> at {point or 'its only point'}<table>{rows}</table></div>"

@@ -1,0 +1,79 @@
+"""Outputs against the ranges their entries declare: a value outside is never returned silently."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from theorem_engine.base.errors import NotConverged
+from theorem_engine.base.text import number_text
+from theorem_engine.language.domains import Interval
+from theorem_engine.language.statement import leaves
+
+if TYPE_CHECKING:
+    from theorem_engine.language.entry import Entry
+    from theorem_engine.language.statement import Statement
+
+#: A value beyond an end by no more than this part of the end is the end, rounded.
+ROUNDED = 8 * 2.0**-53
+
+
+def within_ranges(
+    entry: Entry, statement: Statement, values: Mapping[Any, Any], errors: Callable[[], Mapping[Any, Any]]
+) -> Mapping[Any, Any]:
+    """The values, those beyond a closed end of their range by no more than their error moved onto it.
+
+    NotConverged where a value lies further outside; ``errors`` is called only if one lies outside at all.
+    """
+    moved: dict[Any, Any] = {}
+    for name, output in entry.outputs.items():
+        if not isinstance(output.range, Interval):
+            continue
+        for symbol in leaves(statement.outputs.get(name)):
+            if not isinstance(symbol, sympy.Symbol) or symbol not in values:
+                continue
+            value = values[symbol]
+            if isinstance(value, (bool, complex)) or not _is_number(value) or _contains(output.range, value):
+                continue
+            moved[symbol] = _onto_end(entry, name, output.range, value, partial(_error, errors, symbol))
+    return {**values, **moved} if moved else values
+
+
+def _error(errors: Callable[[], Mapping[Any, Any]], symbol: Any) -> Any:
+    return errors()[symbol]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) or hasattr(value, "_mpf_")
+
+
+def _contains(interval: Interval, value: Any) -> bool:
+    if interval.low < value < interval.high:
+        return True
+    at_low = value == interval.low and not interval.is_open_below
+    return bool(at_low or (value == interval.high and not interval.is_open_above))
+
+
+def _onto_end(entry: Entry, name: str, interval: Interval, value: Any, error: Callable[[], Any]) -> Any:
+    """The end that a value is not told from; an error where there is none."""
+    end, is_open = (
+        (interval.low, interval.is_open_below) if value <= interval.low else (interval.high, interval.is_open_above)
+    )
+    shown = f"{name} = {number_text(value, 3)}"
+    where = f"its range {interval.describe()}"
+    if abs(value) == math.inf and is_open:
+        raise NotConverged(f"{entry.id}: {shown}, beyond the largest number of this precision, is outside {where}")
+    if math.isfinite(end) and abs(value) != math.inf:
+        exact = Fraction(end)
+        place = exact.numerator / (type(value)(exact.denominator) if hasattr(value, "_mpf_") else exact.denominator)
+        beyond = abs(value - place)
+        if beyond <= ROUNDED * abs(place) or beyond <= error():
+            if not is_open:
+                return place
+            raise NotConverged(f"{entry.id}: {shown} is not told from {end}, the open end of {where}")
+    raise NotConverged(f"{entry.id}: {shown} is outside {where}")

@@ -1,0 +1,1 @@
+"""What every other room uses and nothing here knows a theorem: errors, exact numbers, their text, files, reports."""

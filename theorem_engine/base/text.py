@@ -1,0 +1,147 @@
+"""Numbers as text and as plain data: no digit beyond what their errors cover."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from theorem_engine.base.exact import to_text
+
+#: Significant digits of an output whose own error is not known: what float64 evaluation promises.
+PROMISED = 12
+
+
+#: A list longer than this is shown by its ends.
+_LONGEST = 8
+
+
+def jsonable(value: Any, digits: int | None) -> Any:
+    """The value as plain JSON data.
+
+    Numbers of more than double precision become text with ``digits`` significant digits; infinities
+    become the text "inf" or "-inf", which JSON has no numbers for.
+
+    >>> jsonable({"a": [1.5, float("inf")], "b": 2 + 1j}, None)
+    {'a': [1.5, 'inf'], 'b': {'re': 2.0, 'im': 1.0}}
+    """
+    if value is None or isinstance(value, (bool, str, int)):
+        return value
+    if hasattr(value, "_mpf_"):
+        return _mpf_json(value, digits)
+    if isinstance(value, complex) or hasattr(value, "_mpc_"):
+        return {"re": jsonable(value.real, digits), "im": jsonable(value.imag, digits)}
+    if isinstance(value, float):
+        # a NumPy float64 is a Python float too; only its type would be odd in the output
+        return float(value) if math.isfinite(value) else None if math.isnan(value) else to_text(float(value))
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(part, digits) for key, part in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [jsonable(part, digits) for part in value]
+    if hasattr(value, "tolist"):
+        return jsonable(value.tolist(), digits)
+    return to_text(value)
+
+
+def _mpf_json(value: Any, digits: int | None) -> Any:
+    """Text at the digits asked for; with none asked, a plain number if a float can hold it."""
+    if digits is None and (value == 0 or 1e-300 < abs(value) < 1e300):
+        return float(value)
+    return number_text(value, digits or 3)
+
+
+def number_text(value: Any, digits: int | None) -> str:
+    """A number with so many significant digits, trailing zeros kept; all of a float's digits if None."""
+    if isinstance(value, (bool, str)):
+        return str(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {number_text(part, digits)}" for key, part in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        parts = [number_text(part, digits) for part in (value if len(value) <= _LONGEST else [*value[:3], value[-1]])]
+        if len(parts) < len(value):
+            parts[3:3] = [f"... {len(value) - len(parts)} more ..."]
+        return "[" + ", ".join(parts) + "]"
+    if isinstance(value, complex) or hasattr(value, "_mpc_"):
+        imaginary = number_text(value.imag, digits)
+        return f"{number_text(value.real, digits)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
+    if not (isinstance(value, (int, float)) or hasattr(value, "_mpf_")) or value != value:
+        return str(value)
+    if abs(value) == math.inf:
+        return "inf" if value > 0 else "-inf"
+    if hasattr(value, "_mpf_"):
+        from mpmath import nstr
+
+        return str(nstr(value, digits or 15, strip_zeros=False)).removesuffix(".")
+    if digits is None or value == 0:
+        return repr(value)
+    if isinstance(value, int) and abs(value) > 2**53:
+        from mpmath import mp, nstr
+
+        with mp.workdps(digits + 5):
+            return str(nstr(mp.mpf(value), digits)).removesuffix(".")
+    return f"{value:#.{min(digits, 17)}g}".removesuffix(".")
+
+
+def error_text(error: Any) -> str:
+    """An error to one digit, rounded up, so that the text never promises more than the number."""
+    if error is None:
+        return "unknown"
+    if error == 0:
+        return "0"
+    if not error < math.inf:
+        return "inf" if error == math.inf else "unknown"
+    exponent = _exponent(error)
+    lead = math.ceil(error / _power_of_ten(error, exponent))
+    return f"{lead}e{exponent}" if lead < 10 else f"1e{exponent + 1}"
+
+
+def _exponent(value: Any) -> int:
+    """The power of ten of the leading digit."""
+    from mpmath import mp
+
+    # the power may have many digits itself, which a logarithm needs before any other
+    with mp.workdps(20 + len(str(mp.frexp(value)[1]))):
+        return int(mp.floor(mp.log10(abs(value))))
+
+
+def _power_of_ten(like: Any, exponent: int) -> Any:
+    from mpmath import mp
+
+    with mp.workdps(20 + len(str(exponent))):
+        return mp.mpf(10) ** exponent if hasattr(like, "_mpf_") or exponent < -300 else 10.0**exponent
+
+
+def value_text(value: Any, error: Any, digits: int | None) -> str:
+    """A value with the digits its error leaves standing (all of ``digits`` if that was asked for).
+
+    The error has the shape of the value, or is one number for all of it; None where it is not known.
+    """
+    if digits is not None:
+        return number_text(value, digits)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {value_text(v, _part(error, key), None)}" for key, v in value.items()) + "}"
+    if hasattr(value, "tolist") and getattr(value, "ndim", None):
+        value, error = value.tolist(), error.tolist() if hasattr(error, "tolist") else error
+    if isinstance(value, (list, tuple)):
+        places = range(len(value)) if len(value) <= _LONGEST else (0, 1, 2, len(value) - 1)
+        parts = [value_text(value[i], _part(error, i), None) for i in places]
+        if len(parts) < len(value):
+            parts[3:3] = [f"... {len(value) - len(parts)} more ..."]
+        return "[" + ", ".join(parts) + "]"
+    if isinstance(value, complex) and error is not None:
+        imaginary = value_text(value.imag, error, None)
+        return f"{value_text(value.real, error, None)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
+    if isinstance(value, float) and error is not None and math.isfinite(value):
+        if error == 0:
+            return number_text(value, None)
+        if value == 0:
+            return "0"
+        # of a value without a certain digit the first one is shown, with its error beside it
+        covered = _exponent(value) - _exponent(error) + 1 if error < math.inf else 1
+        return number_text(value, max(1, min(17, covered)))
+    return number_text(value, PROMISED if error is None or error > 0 else None)
+
+
+def _part(error: Any, key: Any) -> Any:
+    """The error of one part of a value."""
+    return error[key] if isinstance(error, (Mapping, list, tuple)) else error

@@ -1,0 +1,1 @@
+"""Entries against simulators that never saw them: evidence, verdicts, campaigns, mutants."""

@@ -1,0 +1,99 @@
+"""Finding the reference simulators that entries name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from theorem_engine.asking.fingerprint import prediction_fingerprint
+from theorem_engine.base.errors import BadRequest, DeclarationError, NotAvailable, nearest
+from theorem_engine.base.sources import digest, function_digest
+from theorem_engine.language.entry import Entry
+
+if TYPE_CHECKING:
+    from theorem_engine.validators.simulator import Simulator
+
+
+def find_simulator(name: str) -> Simulator:
+    """What an entry names as ``module.function`` of the validators.
+
+    >>> find_simulator("gaussian.erf_mean").deterministic
+    False
+    """
+    from theorem_engine.validators.simulator import as_simulator
+
+    module_name, _, function = name.rpartition(".")
+    try:
+        module = importlib.import_module(f"theorem_engine.validators.{module_name}")
+    except ModuleNotFoundError:
+        raise DeclarationError(f"no module {module_name!r} among the validators, wanted for {name!r}") from None
+    found = getattr(module, function, None)
+    if not callable(found):
+        raise DeclarationError(f"validators.{module_name} has no function {function!r}{nearest(function, dir(module))}")
+    return as_simulator(found)
+
+
+def named_simulators(entry: Entry) -> list[tuple[str, Simulator]]:
+    """The simulators of an entry, which it names by text or as functions."""
+    from theorem_engine.validators.simulator import as_simulator
+
+    return [
+        (check, find_simulator(check))
+        if isinstance(check, str)
+        else (f"{_module(check)}.{check.__name__}", as_simulator(check))
+        for check in entry.checks
+    ]
+
+
+def split_variants(entry: Entry, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The letters of a query, and the choices in it that its simulators declare as their own.
+
+    The first value of a choice is what the theorem assumes: it is no departure, and left out.
+    """
+    known: dict[str, tuple[str, ...]] = {}
+    for _, simulator in named_simulators(entry):
+        for name, values in simulator.variants.items():
+            known[name] = tuple(dict.fromkeys((*known.get(name, ()), *values)))
+    # a letter of the entry goes before a choice of the same name
+    own = {name for name in given if name in known} - {x.name for x in entry.given}
+    for name in own:
+        if given[name] not in known[name]:
+            raise BadRequest(f"{entry.id}: {name}={str(given[name])[:40]!r} is none of {', '.join(known[name])}")
+    letters = {name: value for name, value in given.items() if name not in own}
+    return letters, {name: given[name] for name in given if name in own and given[name] != known[name][0]}
+
+
+def able_simulators(
+    entry: Entry, found: Sequence[tuple[str, Simulator]], variants: Mapping[str, str]
+) -> list[tuple[str, Simulator]]:
+    """Those simulators that know every choice asked for; an error if none does."""
+    able = [
+        (name, simulator)
+        for name, simulator in found
+        if all(value in simulator.variants.get(choice, ()) for choice, value in variants.items())
+    ]
+    if variants and not able:
+        asked = ", ".join(f"{name}={value}" for name, value in variants.items())
+        raise NotAvailable(f"{entry.id}: none of its simulators draws with {asked}")
+    return able
+
+
+def random_letters(entry: Entry) -> tuple[str, ...]:
+    """Letters of an entry that draw a random prediction, as its simulators declare them."""
+    names = {x.name for x in entry.given}
+    letters = (simulator.random_letter for _, simulator in named_simulators(entry))
+    return tuple(dict.fromkeys(letter for letter in letters if letter in names))
+
+
+def _module(function: Any) -> str:
+    return str(function.__module__).rpartition(".")[2]
+
+
+def check_fingerprint(entry: Entry, point: Mapping[str, Any]) -> str:
+    """All that decides what comes of a check of an entry at a point, but for its seed and its effort."""
+    from theorem_engine.validators import statistics
+
+    drawing = function_digest(statistics.sample)
+    simulators = [f"{name} {function_digest(function)}" for name, function in named_simulators(entry)]
+    return digest([prediction_fingerprint(entry, point), drawing, *simulators])

@@ -1,0 +1,453 @@
+"""Entries: one declared lemma, theorem or result, as frozen data with a function that writes its equations."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, Protocol
+
+import sympy
+
+from theorem_engine.base.errors import DeclarationError, MissingDefinition, OutOfDomain, TheoremEngineError
+from theorem_engine.language.application import EntryFunction
+from theorem_engine.language.conditions import Undecided, settle
+from theorem_engine.language.domains import Domain
+from theorem_engine.language.letters import ABSENT, CANONICAL, Letter
+from theorem_engine.language.model import Model, Setting
+from theorem_engine.language.operators.optimum import Minimum, Root
+from theorem_engine.language.recipe import Recipe, prepared, searched
+from theorem_engine.language.regime import EXACT, Exact, Limit
+from theorem_engine.language.rules import Doubt, Exceeds, OneOf, Warn
+from theorem_engine.language.statement import Statement, make_statement, strip
+
+#: The name of the parameter that takes the whole setting.
+SETTING = "m"
+KINDS = ("definition", "lemma", "proposition", "theorem", "corollary", "result", "remark")
+_ID = re.compile(r"[a-z][a-z0-9]*\.[a-z0-9]+(?:-[a-z0-9]+)*")
+_LABEL = re.compile(r"(Definition|Lemma|Proposition|Theorem|Corollary|Result|Remark) ([0-9.]+)")
+
+#: Provenance marks and what they mean; entries carry the letters, pages the sentences.
+MARKS = {
+    "A": "exact algebra",
+    "D": "derived independently of the paper's text",
+    "V": "verified numerically",
+    "N": "not in the paper, as far as is known",
+    "E": "numerical evidence only",
+    "G": "the attribution to this place of the paper is a guess",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement stands: a work of ``references.toml`` and a place in it.
+
+    A ``guessed`` label is shown as a guess and gives no alias.
+    """
+
+    work: str
+    label: str = ""
+    version: str = ""
+    guessed: bool = False
+
+    def alias(self, paper: str) -> str | None:
+        """``paper.theorem-1`` for a label that is known to be "Theorem 1"."""
+        match = None if self.guessed else _LABEL.fullmatch(self.label)
+        return f"{paper}.{match[1].lower()}-{match[2]}" if match else None
+
+    def __str__(self) -> str:
+        place = f", {self.label}" if self.label else ""
+        return f"{self.work}{' ' + self.version if self.version else ''}{place}{' (guessed)' if self.guessed else ''}"
+
+
+@dataclass(frozen=True)
+class Output:
+    """Meaning of an output and the range its values must lie in."""
+
+    meaning: str
+    range: Domain | None = None
+    #: Whether the output is there only for some choices of the letters.
+    optional: bool = False
+
+
+class Pages(Protocol):
+    """What shows entries."""
+
+    def text(self, entry: Entry) -> str:
+        """A page of plain text."""
+
+    def html(self, entry: Entry) -> str:
+        """The same for a notebook."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A statement of the registry; ``statement(options)`` writes its equations."""
+
+    id: str
+    kind: str
+    title: str
+    given: tuple[Letter, ...]
+    outputs: Mapping[str, Output]
+    source: Source
+    body: Callable[..., Mapping[Any, Any]]
+    module: str
+    needs: Mapping[str, str] = field(default_factory=dict)
+    symbol: str = ""
+    assumes: tuple[str, ...] = ()
+    regime: Limit | Exact = EXACT
+    requires: tuple[Any, ...] = ()
+    #: Conditions on the values that change the equations; the function gets each by its name, as a bool.
+    cases: Mapping[str, Any] = field(default_factory=dict)
+    #: OneOf and OnlyWith rules about which letters are given together.
+    given_rules: tuple[Any, ...] = ()
+    #: The setting that the entry shares with others, if it does.
+    model: Model | None = None
+    #: Letters that the function sees as 0 where they vanish, because terms of its equations then drop out.
+    zeros: tuple[Letter, ...] = ()
+    #: Where solvers start and searches look, by letter; or a function of the setting (and of entries applied).
+    recipe: Recipe = field(default_factory=dict)
+    warns: tuple[Warn | Exceeds, ...] = ()
+    #: Whether one prediction can take many seconds; tests over all entries leave such ones to the campaign.
+    costly: bool = False
+    #: Outputs that tell where the statement is only approximate; the prediction then says so.
+    doubts: tuple[Doubt, ...] = ()
+    #: What the error of a double-precision prediction is: "estimated", or "statistical" for means over samples.
+    error_kind: str = "estimated"
+    checks: tuple[Any, ...] = ()
+    marks: str = "D"
+    notes: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    _statements: dict[Any, Statement] = field(default_factory=dict, repr=False)
+    _settings: dict[Any, Setting] = field(default_factory=dict, repr=False)
+    #: Conditions that a choice of options leaves open, so that the function need not be run again to find them.
+    _undecided: dict[Any, Any] = field(default_factory=dict, repr=False)
+    #: Conditions that the function asked about, by the names their outcomes have among the options.
+    _conditions: dict[str, Any] = field(default_factory=dict, repr=False)
+    #: How an entry is shown, set by whoever makes pages; without it an entry is one line.
+    pages: ClassVar[Pages | None] = None
+
+    @property
+    def paper(self) -> str:
+        """The part of the id before the point."""
+        return self.id.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The part of the id after the point."""
+        return self.id.partition(".")[2]
+
+    @property
+    def description(self) -> str:
+        """The author's docstring: the statement in words."""
+        return inspect.getdoc(self.body) or ""
+
+    @property
+    def letters(self) -> tuple[Letter, ...]:
+        """Given letters that are numbers in the equations."""
+        return tuple(x for x in self.given if not x.domain.is_option)
+
+    @property
+    def options(self) -> tuple[Letter, ...]:
+        """Given letters that choose which equations are written."""
+        return tuple(x for x in self.given if x.domain.is_option)
+
+    @property
+    def main_output(self) -> str:
+        """The output that ``value`` shows."""
+        return next(iter(self.outputs))
+
+    def present(self, options: Mapping[str, Any]) -> tuple[Letter, ...]:
+        """Letters that are numbers in the statement of these options, in order."""
+        letters = self.applied_letters if CANONICAL in options else self.letters
+        return tuple(x for x in letters if x.name not in options)
+
+    @property
+    def applied_letters(self) -> tuple[Letter, ...]:
+        """Letters whose values whoever applies the entry gives: canonical ones in place of the ways to them."""
+        if self.model is None:
+            return self.letters
+        ways = set(self.model.letters)
+        return (*self.model.canonical, *(x for x in self.letters if x not in ways))
+
+    @property
+    def applied_options(self) -> tuple[Letter, ...]:
+        """Options of whoever applies the entry: those that are no way to canonical letters."""
+        ways = set(self.model.letters) if self.model else set()
+        return tuple(x for x in self.options if x not in ways)
+
+    def condition(self, name: str) -> Any:
+        """The condition whose outcome has this name among the options."""
+        return self.cases[name] if name in self.cases else self._conditions[name]
+
+    def setting(self, options: Mapping[str, Any]) -> Setting:
+        """What the function sees at a choice of options, made once per process."""
+        key = _key(options)
+        if key not in self._settings:
+            self._settings[key] = self._make_setting(dict(options))
+        return self._settings[key]
+
+    def read_model(self, options: Mapping[str, Any]) -> None:
+        """Ask what the ways taken make of the canonical letters; Undecided where the options do not tell."""
+        key = ("model", _key(options))
+        if key in self._undecided:
+            raise Undecided(self._undecided[key])
+        try:
+            _ = self.setting(options).definitions
+        except Undecided as need:
+            self._note_undecided(key, need)
+            raise
+
+    def _note_undecided(self, key: Any, need: Undecided) -> None:
+        # an entry applied inside may have asked: whoever leaves the condition open will want it by its name
+        self._undecided[key] = need.relation
+        self._conditions[need.name] = need.relation
+
+    def _make_setting(self, options: Mapping[str, Any]) -> Setting:
+        is_applied = CANONICAL in options
+        shared = () if self.model is None else (*self.model.letters, *self.model.canonical)
+        seen = (*self.applied_letters, *self.applied_options) if is_applied else self.given
+        values = {**{x.name: ABSENT for x in shared}, **{x.name: options.get(x.name, x) for x in seen}}
+        values = {name: None if value is ABSENT else value for name, value in values.items()}
+        model = None if is_applied else self.model
+        zeros = [x.name for x in self.zeros]
+        return Setting(self.id, values, lambda condition: self._outcome(condition, options), model, zeros)
+
+    def _outcome(self, condition: Any, options: Mapping[str, Any]) -> bool:
+        """What the options say of a condition; Undecided where they say nothing yet."""
+        need = Undecided(condition)
+        if need.name in options:
+            return bool(options[need.name])
+        unknown = condition.free_symbols - set(self.present(options))
+        if unknown:
+            names = ", ".join(sorted(map(str, unknown)))
+            raise DeclarationError(f"{self.id}: whether {condition} hangs on {names}, which no query gives")
+        raise need
+
+    def all_aliases(self) -> tuple[str, ...]:
+        """Other names under which the entry is found."""
+        label = self.source.alias(self.paper)
+        return (*((label,) if label else ()), *self.aliases)
+
+    def default_options(self) -> dict[str, Any]:
+        """Options for showing the statement: defaults, else the first choice; what is optional is left out.
+
+        Of alternatives one of which is needed, the first is shown.
+        """
+        needed = [rule for rule in self.given_rules if isinstance(rule, OneOf) and rule.required]
+        shown = {name for rule in needed for name in rule.groups[0]}
+        canonical = () if self.model is None else self.model.canonical
+        options = {
+            x.name: getattr(x.domain, "names", (None,))[0] if x.is_required or x.name in shown else x.default
+            for x in self.applied_options
+        }
+        options.update(
+            {
+                x.name: ABSENT
+                for x in self.applied_letters
+                if x.is_optional and x.name not in shown and x not in canonical
+            }
+        )
+        if self.model is not None:
+            options[CANONICAL] = True
+        return self._in_the_ordinary_case(options)
+
+    def options_with(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """Options for showing the statement at a choice of some; of parts of a model left open, the first way."""
+        if self.model is None or not {x.name for x in self.model.letters} & set(chosen):
+            return self._in_the_ordinary_case({**shown_options(self), **chosen})
+        names = set(chosen)
+        for _, part in self.model.parts:
+            if not names & {x.name for way in part.ways for x in way.letters}:
+                names |= {x.name for x in part.ways[0].letters}
+        absent = self.model.left_out(names)
+        absent |= {
+            x.name
+            for rule in self.given_rules
+            for x in self.given
+            if rule.restricts(x.name) and not rule.wants(x.name, self, chosen)
+        }
+        options = {x.name: ABSENT for x in self.given if x.name in absent}
+        for x in self.options:
+            if x.name not in absent:
+                first = x.default if not x.is_required else getattr(x.domain, "names", (None,))[0]
+                options[x.name] = chosen.get(x.name, first)
+        return self._in_the_ordinary_case(options)
+
+    def _in_the_ordinary_case(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, and conditions that they leave open as not met: without a point, the ordinary case."""
+        options.update({name: options.get(name, False) for name in self.cases})
+        while True:
+            try:
+                self.statement(options)
+            except Undecided as need:
+                options[need.name] = False
+            except TheoremEngineError:
+                # what cannot be written can still be asked for its options
+                return options
+            else:
+                return options
+
+    def statement(self, options: Mapping[str, Any] | None = None) -> Statement:
+        """The equations for one choice of options, written once per process."""
+        chosen = self.default_options() if options is None else dict(options)
+        key = _key(chosen)
+        if key in self._undecided:
+            raise Undecided(self._undecided[key])
+        if key not in self._statements:
+            try:
+                self._statements[key] = self._write(chosen)
+            except Undecided as need:
+                self._note_undecided(key, need)
+                raise
+        return self._statements[key]
+
+    def _write(self, options: Mapping[str, Any]) -> Statement:
+        present = self.present(options)
+        setting = self.setting(options)
+        arguments: dict[str, Any] = {x.name: options.get(x.name, x) for x in self.given}
+        arguments.update({name: bool(options.get(name, False)) for name in self.cases})
+        arguments = {name: None if value is ABSENT else value for name, value in arguments.items()}
+        applied = {keyword: EntryFunction(target) for keyword, target in self.needs.items()}
+        call = {SETTING: setting, **arguments, **applied}
+        try:
+            equations = setting.with_definitions(_called(self.body, call))
+        except OutOfDomain as error:
+            # what a body calls on need not know which entry asked
+            raise error if self.id in str(error) else type(error)(f"{self.id}: {error}") from None
+        recipe = _called(self.recipe, call) if callable(self.recipe) else self.recipe
+        statement = prepared(make_statement(self.id, present, equations), recipe)
+        statement = settle(statement, self.cases, options, setting)
+        needed = {name for name, output in self.outputs.items() if not output.optional}
+        if not needed <= set(statement.outputs) <= set(self.outputs):
+            odd = sorted((needed - set(statement.outputs)) | (set(statement.outputs) - set(self.outputs)))
+            raise DeclarationError(f"{self.id}: outputs declared and returned differ in {', '.join(odd)}")
+        known = set(present) | set(statement.equations)
+        for symbol, equation in statement.equations.items():
+            for missing in sorted(strip(equation).free_symbols - known, key=str):
+                raise MissingDefinition(f"{self.id}: {missing} is used by {symbol} but neither given nor defined")
+        return statement
+
+    def searched(self, expression: Any, options: Mapping[str, Any]) -> Any:
+        """An expression about the letters (a requirement) with ranges at its searches, as the recipe says."""
+        if not expression.has(Minimum, Root):
+            return expression
+        recipe = self.recipe(self.setting(options)) if callable(self.recipe) else self.recipe
+        return searched(expression, recipe, self.id)
+
+    def latex(self, options: Mapping[str, Any] | None = None) -> list[str]:
+        """The defining equations as LaTeX, one string each."""
+        lines = []
+        for symbol, equation in self.statement(options).equations.items():
+            if not symbol.name.startswith("d("):
+                lines.append(f"{sympy.latex(symbol)} = {sympy.latex(strip(equation))}")
+        return lines
+
+    def __str__(self) -> str:
+        return self.id
+
+    def __repr__(self) -> str:
+        return self.pages.text(self) if self.pages else f"<{self.kind} {self.id}: {self.title}>"
+
+    def _repr_html_(self) -> str | None:
+        return self.pages.html(self) if self.pages else None
+
+    def _repr_latex_(self) -> str:
+        return (
+            "$$\\begin{aligned}" + r"\\ ".join(line.replace("=", "&=", 1) for line in self.latex()) + "\\end{aligned}$$"
+        )
+
+
+def _key(options: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(options.items(), key=lambda item: item[0]))
+
+
+def _called(function: Callable[..., Any], known: Mapping[str, Any]) -> Any:
+    """What an author's function returns, called with what it names."""
+    return function(**{name: known[name] for name in inspect.signature(function).parameters if name in known})
+
+
+def shown_options(entry: Entry) -> dict[str, Any]:
+    """Options under which the statement is shown: the defaults, and the first of alternatives that need one."""
+    options = entry.default_options()
+    for rule in entry.given_rules:
+        for name in rule.shown(options):
+            options.pop(name, None)
+    return options
+
+
+def declare(
+    kind: str,
+    id: str,
+    *,
+    title: str,
+    source: Source,
+    given: tuple[Letter, ...] = (),
+    outputs: Mapping[str, Output | str],
+    **rest: Any,
+) -> Callable[[Callable[..., Mapping[Any, Any]]], Entry]:
+    """Declare an entry; the decorated function returns its equations.
+
+    Its positional parameters are the given letters (None where an optional one is absent, the chosen value for
+    options), or ``m``, the setting with all of them by name; its keyword-only ones are the entries it ``needs``.
+    A ``model`` adds its letters to those given: the function sees what they come to.
+    Keys of the returned mapping are letters (quantities), names (outputs) and ``Partial`` keys.
+    """
+
+    def decorate(body: Callable[..., Mapping[Any, Any]]) -> Entry:
+        model = rest.get("model")
+        letters = given if model is None else tuple(dict.fromkeys((*model.letters, *given)))
+        if model is not None:
+            rest["given_rules"] = (*model.rules, *rest.get("given_rules", ()))
+            rest["requires"] = (*model.requires, *rest.get("requires", ()))
+        meanings = {name: o if isinstance(o, Output) else Output(o) for name, o in outputs.items()}
+        entry = Entry(
+            id=id, kind=kind, title=title, given=letters, outputs=meanings, source=source, body=body,
+            module=body.__module__, **rest,
+        )  # fmt: skip
+        _check_declaration(entry)
+        from theorem_engine.language.catalogue import register
+
+        register(entry)
+        return entry
+
+    return decorate
+
+
+def _check_declaration(entry: Entry) -> None:
+    """What can be seen before the equations are written."""
+    if not _ID.fullmatch(entry.id):
+        raise DeclarationError(f"{entry.id!r} is no id; ids are paper.meaning in lower case, hyphens inside")
+    if not inspect.getdoc(entry.body):
+        raise DeclarationError(f"{entry.id}: the function needs a docstring, the statement in words")
+    unknown = set(entry.marks) - set(MARKS)
+    if unknown:
+        raise DeclarationError(f"{entry.id}: no provenance mark {sorted(unknown)}; there are {', '.join(MARKS)}")
+    names = [x.name for x in entry.given]
+    if len(set(names)) != len(names):
+        raise DeclarationError(f"{entry.id}: a given letter is listed twice")
+    for name, parameter in inspect.signature(entry.body).parameters.items():
+        pool = [*entry.needs, *entry.cases] if parameter.kind is inspect.Parameter.KEYWORD_ONLY else [SETTING, *names]
+        if name not in pool:
+            what = "needs` or `cases" if parameter.kind is inspect.Parameter.KEYWORD_ONLY else "given"
+            raise DeclarationError(f"{entry.id}: the function's parameter {name!r} is not in `{what}`")
+    for name, relation in entry.cases.items():
+        if isinstance(relation, sympy.logic.boolalg.BooleanAtom):
+            raise DeclarationError(f"{entry.id}: the case {name!r} is {relation} for SymPy whatever the letters are")
+    from theorem_engine.language.references import works_of
+
+    works = works_of(sys.modules.get(entry.module))
+    if entry.source.work not in works:
+        raise DeclarationError(f"{entry.id}: work {entry.source.work!r} is not in references.toml of its folder")
+
+
+definition = partial(declare, "definition")
+lemma = partial(declare, "lemma")
+proposition = partial(declare, "proposition")
+theorem = partial(declare, "theorem")
+corollary = partial(declare, "corollary")
+result = partial(declare, "result")
+remark = partial(declare, "remark")

@@ -1,0 +1,99 @@
+"""Figures as authors declare them: a function that computes data, one that draws them, and what they rest on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+from theorem_engine.base.errors import BadRequest, DuplicateEntry, UnknownFigure, nearest
+from theorem_engine.language.catalogue import load, load_all
+from theorem_engine.language.entry import Source
+
+_figures: dict[str, Figure] = {}
+
+
+@dataclass(eq=False)
+class Figure:
+    """A named figure of the registry: a function that computes its data and one that draws them."""
+
+    id: str
+    title: str
+    source: Source | None
+    caption: str
+    compute: Callable[..., Any]
+    marks: str = ""
+    size: tuple[float, float] = (9, 5)
+    #: Points of entries on which the figure rests, as (id, parameters): campaigns check them too.
+    settings: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    #: Options that are whole numbers, and the least each can be.
+    least: Mapping[str, int] = field(default_factory=dict)
+    _draw: Callable[[Any, Any], None] | None = field(default=None, repr=False)
+
+    def drawing(self, function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+        """Decorator: the function (data, matplotlib figure) -> None that draws this figure."""
+        self._draw = function
+        return function
+
+    def options(self) -> dict[str, Any]:
+        """Names and defaults of what can be changed when the data are computed."""
+        return {name: p.default for name, p in inspect.signature(self.compute).parameters.items()}
+
+    def computed(self, **options: Any) -> Any:
+        """The data, for options that are known and whole where they must be."""
+        known = self.options()
+        for name in options:
+            if name not in known:
+                raise BadRequest(
+                    f"{self.id} has no option {name!r}{nearest(name, known, 1)}. It takes {', '.join(known) or 'none'}."
+                )
+        for name in self.least.keys() & options.keys():
+            value = options[name]
+            if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < self.least[name]:
+                raise BadRequest(
+                    f"{self.id}: {name}={str(value)[:40]!r} is not a whole number of at least {self.least[name]}"
+                )
+        return self.compute(**options)
+
+
+def declare_figure(
+    id: str,
+    *,
+    title: str,
+    source: Source | None = None,
+    marks: str = "",
+    size: tuple[float, float] = (9, 5),
+    settings: tuple[tuple[str, Mapping[str, Any]], ...] = (),
+    least: Mapping[str, int] | None = None,
+) -> Callable[[Callable[..., Any]], Figure]:
+    """Declare a figure; the decorated function computes its data, its docstring is the caption.
+
+    ``settings`` are points (id, parameters) on its curves, which campaigns check; ``least`` names the options that are
+    whole numbers and the least each can be.
+    """
+
+    def decorate(compute: Callable[..., Any]) -> Figure:
+        if id in _figures:
+            raise DuplicateEntry(f"figure {id!r} is declared twice: in {_figures[id].compute.__module__} and in "
+                                 f"{compute.__module__}")  # fmt: skip
+        _figures[id] = Figure(id, title, source, compute.__doc__ or "", compute, marks, size, settings, least or {})
+        return _figures[id]
+
+    return decorate
+
+
+def figures() -> list[Figure]:
+    """Every figure of every paper, ordered by id."""
+    load_all()
+    return [_figures[name] for name in sorted(_figures)]
+
+
+def find_figure(id: str) -> Figure:
+    """The figure of that name; only its own paper is imported on the way."""
+    load(str(id).partition(".")[0])
+    if id not in _figures:
+        load_all()
+        raise UnknownFigure(f"no figure {str(id)[:80]!r}{nearest(str(id)[:80], _figures)}. There are {len(_figures)}.")
+    return _figures[id]

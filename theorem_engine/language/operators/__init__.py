@@ -1,0 +1,37 @@
+"""Operators: what is not elementary, as unevaluated SymPy nodes."""
+
+from theorem_engine.language.operators.base import Component, Operator, is_operator
+from theorem_engine.language.operators.dynamics import Flow, Recurrence, Trajectory
+from theorem_engine.language.operators.gaussian_mean import Blurred, GaussianMean
+from theorem_engine.language.operators.optimum import LocalMinimum, Minimum, Root
+from theorem_engine.language.operators.proximal import Proximal
+from theorem_engine.language.operators.spectral_law import MarchenkoPastur
+from theorem_engine.language.operators.spectral_mean import SpectralMean
+from theorem_engine.language.operators.spectrum import Eigenvalues
+from theorem_engine.language.operators.stochastic import BatchSum, RandomRecurrence, TokenSum
+from theorem_engine.language.operators.token_mean import Hardmax, LengthMean, TokenMean, Tokens
+
+__all__ = [
+    "BatchSum",
+    "Blurred",
+    "Component",
+    "Eigenvalues",
+    "Flow",
+    "GaussianMean",
+    "Hardmax",
+    "LengthMean",
+    "LocalMinimum",
+    "MarchenkoPastur",
+    "Minimum",
+    "Operator",
+    "Proximal",
+    "RandomRecurrence",
+    "Recurrence",
+    "Root",
+    "SpectralMean",
+    "TokenMean",
+    "TokenSum",
+    "Tokens",
+    "Trajectory",
+    "is_operator",
+]

@@ -1,0 +1,172 @@
+"""What all operators share: unevaluated SymPy nodes with bound letters and one lowering per backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import sympy
+
+
+class Operator(sympy.Expr):
+    """An operation that is not elementary; its value is its first component.
+
+    Subclasses keep everything in ``args`` so that substitution and differentiation see it, and list
+    their bound letters, which no outer substitution may touch.
+    """
+
+    is_commutative = True
+    #: How many numbers the operation yields; the others are reached with ``Component``.
+    size = 1
+    #: Module of each backend's folder that evaluates the node.
+    lowering: str = ""
+    #: Modules anywhere else that evaluate the node, by the name of the backend: {"float64": "my_pack.heat"}. Each has
+    #: ``lower(operators, parameters, backend)``; they go before ``lowering``.
+    lowerings: ClassVar[Mapping[str, str]] = {}
+    #: Whether the float64 lowering takes arrays at the cost of one call.
+    vectorised = True
+    #: Whether the value is a mean over random numbers, and its error statistical.
+    is_random = False
+
+    @property
+    def bound(self) -> frozenset[Any]:
+        """Letters that have no meaning outside the node."""
+        return frozenset()
+
+    @property
+    def free_symbols(self) -> set[Any]:
+        """Letters whose values the operation needs."""
+        found: set[Any] = set()
+        for arg in self.args:
+            found |= arg.free_symbols
+        return found - self.bound
+
+    def bundle_key(self) -> Hashable:
+        """Nodes with equal keys may be lowered together, sharing their evaluations."""
+        return self
+
+    def components(self) -> int:
+        """Number of values this node yields."""
+        return self.size
+
+    def _eval_derivative(self, symbol: Any) -> Any:
+        if symbol not in self.free_symbols:
+            return sympy.S.Zero
+        return self.partial(symbol)
+
+    def partial(self, symbol: Any) -> Any:
+        """Derivative of the first component in a free letter."""
+        raise TypeError(f"{type(self).__name__} has no symbolic derivative")
+
+    def component_partial(self, index: int, symbol: Any) -> Any:
+        """Derivative of another component."""
+        raise TypeError(f"component {index} of {type(self).__name__} has no symbolic derivative")
+
+
+class Component(sympy.Expr):
+    """One value of an operator that yields several."""
+
+    is_commutative = True
+
+    def __new__(cls, operator: Any, index: Any) -> Any:
+        """Component 0 is the operator itself."""
+        if index == 0:
+            return operator
+        return sympy.Expr.__new__(cls, operator, sympy.Integer(index))
+
+    @property
+    def operator(self) -> Any:
+        """The node this is a part of."""
+        return self.args[0]
+
+    @property
+    def index(self) -> int:
+        """Which part."""
+        return int(self.args[1])
+
+    def _eval_derivative(self, symbol: Any) -> Any:
+        if symbol not in self.free_symbols:
+            return sympy.S.Zero
+        return self.operator.component_partial(self.index, symbol)
+
+    def _latex(self, printer: Any) -> str:
+        names = getattr(self.operator, "component_names", None)
+        inside = printer._print(self.operator)
+        label = names()[self.index] if names else self.index
+        return rf"\left[{inside}\right]_{{{label}}}"
+
+
+@dataclass(frozen=True)
+class SymPyIntegral:
+    """What the engine asks of operators, answered for SymPy's own integrals."""
+
+    node: Any
+    lowering = "integral"
+    lowerings: ClassVar[Mapping[str, str]] = {}
+    vectorised = True
+    is_random = False
+
+    @property
+    def bound(self) -> frozenset[Any]:
+        """The variables of integration."""
+        return frozenset(self.node.variables)
+
+    def bundle_key(self) -> Hashable:
+        """Integrals over one range share their nodes."""
+        return sympy.Integral, self.node.limits
+
+    def components(self) -> int:
+        """One number."""
+        return 1
+
+
+#: Nodes of SymPy's own that backends lower as a whole, and what answers for them as an operator would.
+ADAPTERS: dict[type, Callable[[Any], Any]] = {sympy.Integral: SymPyIntegral}
+
+
+def is_operator(node: Any) -> bool:
+    """Whether a backend lowers this node as a whole; SymPy's own integrals count."""
+    return isinstance(node, (Operator, *ADAPTERS))
+
+
+def as_operator(node: Any) -> Any:
+    """An operator as it is; for a node of SymPy's own, what answers for it."""
+    if isinstance(node, Operator):
+        return node
+    return next(adapter(node) for kind, adapter in ADAPTERS.items() if isinstance(node, kind))
+
+
+def outermost_operators(expression: Any) -> list[Any]:
+    """Operators and components not inside another operator, in a fixed order."""
+    found: dict[Any, None] = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, Component) or is_operator(node):
+            found.setdefault(node)
+            return
+        for arg in node.args:
+            visit(arg)
+
+    visit(expression)
+    return list(found)
+
+
+def hygienic(letters: tuple[Any, ...], *expressions: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Rename letters to bound twins inside expressions, so that outer letters of the same name stay free.
+
+    The twins are the same for equal letters, which keeps equal operators equal.
+    """
+    from theorem_engine.language.letters import Letter
+
+    twins = tuple(
+        Letter(
+            letter.name,
+            "bound:" + getattr(letter, "scope", ""),
+            latex=sympy.latex(letter),
+            assumptions=letter.assumptions0,
+        )
+        for letter in letters
+    )
+    swap = dict(zip(letters, twins, strict=True))
+    return twins, tuple(expression.xreplace(swap) for expression in expressions)

@@ -1,0 +1,1 @@
+"""Sums over any number of independent tokens, as integrals of Laplace transforms."""

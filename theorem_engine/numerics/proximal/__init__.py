@@ -1,0 +1,1 @@
+"""Proximal points of a loss, many at once."""

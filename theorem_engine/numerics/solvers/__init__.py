@@ -1,0 +1,1 @@
+"""Roots, minima, fixed points and stiff flows of functions given as they are."""

@@ -1,0 +1,191 @@
+"""The lowest value along a line or a half line, at every scale: near zero, far out, between, or only in a limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from theorem_engine.base.errors import NotAvailable, NotConverged
+from theorem_engine.numerics.solvers.search import sign_change
+
+Function = Callable[[float], float]
+
+#: Decades on either side of the natural unit that are looked at.
+DECADES = 12
+#: Share of a decade of rise or rest, after a rise and beyond one, after which nobody looks for another valley.
+PATIENCE = 0.75
+#: Steps without any change that end the way to zero, where a function is smooth.
+REST = 3
+#: Relative differences below this are rounding.
+TIE = 4e-15
+#: Relative differences below this, at every scale, are rounding too.
+ALIKE = 1e-12
+#: Valleys that are looked into.
+VALLEYS = 3
+#: A fall like a power of the place leaves this many times its last step, if a step is a third of a decade at least.
+REMAINDER = 4.0
+
+
+@dataclass(frozen=True)
+class Lowest:
+    """Where a function is lowest.
+
+    Where the infimum is a limit, at infinity or at zero, the place is the last one looked at, and the infimum may
+    be lower by about ``below``. ``within`` is the width of what rounding cannot tell from the minimiser, where the
+    search has met it.
+    """
+
+    place: float
+    is_attained: bool
+    below: float = 0.0
+    within: float = 0.0
+
+
+def lowest(height: Function, slope: Function | None, low: float, high: float, unit: float, per_decade: int) -> Lowest:
+    """The lowest of all valleys between ``low`` and ``high``, on a line that contains zero.
+
+    Scanned outwards from the natural unit on both sides of zero, so many points to the decade, then narrowed.
+    A place without a value ends the way outwards: beyond it nothing is known.
+    """
+    places = {0.0: _value(height, 0.0)}
+    for sign, end in ((1.0, high), (-1.0, -low)):
+        if end > 0:
+            ways = [[sign * unit * 10 ** (k / per_decade) for k in range(DECADES * per_decade + 1)]]
+            ways += [[sign * unit * 10 ** (-k / per_decade) for k in range(1, DECADES * per_decade + 1)]]
+            for outwards, way in zip((True, False), ways, strict=True):
+                kept = [p for p in way if abs(p) < end]
+                kept += [sign * end] if outwards and math.isfinite(end) else []
+                _walk(height, places, kept, outwards, int(PATIENCE * per_decade))
+    known = sorted((p, v) for p, v in places.items() if math.isfinite(v))
+    if not known:
+        raise NotConverged("minimum: the function is finite nowhere on its range")
+    best = min(v for _, v in known)
+    ties = [p for p, v in known if v <= best + TIE * abs(best)]
+    if 0.0 in ties:
+        return Lowest(0.0, True, within=max(abs(p) for p in ties))
+    for sign in (1, -1):
+        side = [v for p, v in known if p * sign > 0]
+        if len(side) > 1 and best in side and max(side) <= best + ALIKE * abs(best):
+            # the scale of the letter does not matter
+            return Lowest(sign * unit, True)
+    for end in reversed(_ends(known)):
+        if known[end][0] in ties:
+            inwards = known[end + 1 if end == 0 or known[end][0] > 0 > known[end - 1][0] else end - 1]
+            return Lowest(known[end][0], False, REMAINDER * abs(inwards[1] - known[end][1]))
+    inner = [
+        i
+        for i in range(1, len(known) - 1)
+        if known[i][1] <= min(known[i - 1][1], known[i + 1][1]) and known[i - 1][0] * known[i + 1][0] >= 0
+    ]
+    inner = sorted(inner, key=lambda i: known[i][1])[:VALLEYS]
+    found = [_narrowed(height, slope, *(known[j][0] for j in (i - 1, i, i + 1))) for i in inner]
+    bottom = min(_number(_value(height, p)) for p in found)
+    # of mirror images the positive one
+    return Lowest(max(p for p in found if _number(_value(height, p)) <= bottom + TIE * abs(bottom)), True)
+
+
+def _walk(height: Function, places: dict[float, float], way: list[float], outwards: bool, patience: int) -> None:
+    """Values along the way, outwards or inwards, until there are none, or nothing more is to be expected."""
+    before, rest, since_fall, has_risen = math.nan, 0, 0, False
+    for place in way:
+        value = _value(height, place)
+        if not math.isfinite(value):
+            return
+        places[place] = value
+        change = value - before if math.isfinite(before) else 0.0
+        is_flat = abs(change) <= TIE * abs(value)
+        rest = rest + 1 if is_flat else 0
+        has_risen = has_risen or (change > 0 and not is_flat)
+        # functions of order one change where their letter is: weak signals make two scales
+        counts = has_risen and (not outwards or abs(place) > 1)
+        since_fall = 0 if change < 0 and not is_flat else since_fall + counts
+        if since_fall > patience or (rest > REST and not outwards):
+            return
+        before = value
+
+
+def _ends(known: list[tuple[float, float]]) -> list[int]:
+    """Places beyond which nothing is known: the farthest of either sign, and those next to an unknown zero."""
+    last = len(known) - 1
+    ends = {i for i in (0, last) if known[i][0]}
+    for i, (place, _) in enumerate(known):
+        if place > 0 and (i == 0 or known[i - 1][0] < 0):
+            ends |= {i} | ({i - 1} if i else set())
+    return sorted(ends)
+
+
+def _narrowed(height: Function, slope: Function | None, left: float, middle: float, right: float) -> float:
+    """The bottom of the valley around the middle: where the slope changes its sign, or by values alone."""
+    from scipy.optimize import minimize_scalar
+
+    is_log = left * right > 0
+    sign = math.copysign(1.0, middle)
+
+    def place(t: float) -> float:
+        return sign * math.exp(t) if is_log else t
+
+    ends = sorted(math.log(abs(p)) if is_log else p for p in (left, right))
+    if slope is not None:
+
+        def along(t: float) -> float:
+            return slope(place(t)) * (place(t) if is_log else 1.0)
+
+        at_ends = [_value(along, t) for t in ends]
+        if at_ends[0] < 0 < at_ends[1]:
+            return place(sign_change(along, ends[0], ends[1], abs(height(middle))))
+    options = {"xatol": 1e-9 * (ends[1] - ends[0])}
+    found = minimize_scalar(lambda t: _number(_value(height, place(t))), bounds=ends, method="bounded", options=options)
+    return place(float(found.x)) if float(found.fun) <= height(middle) else middle
+
+
+def valley(height: Function, slope: Function, high: float, unit: float) -> Lowest:
+    """The minimiser on (0, high) of a function known to fall and then rise: the one sign change of its slope.
+
+    Looked for from the natural unit outwards by factors of three: the ends are often dear.
+    """
+
+    def along(t: float) -> float:
+        value = slope(math.exp(t)) * math.exp(t)
+        if not math.isfinite(value):
+            raise NotConverged("minimum: the function has no finite slope where its valley should be")
+        return value
+
+    step, last = math.log(3), math.log(high) if high > 0 else -math.inf
+    left = right = min(math.log(unit), last)
+    if along(left) >= 0:
+        while along(left) >= 0:
+            left, right = left - step, left
+            if left < right - DECADES * math.log(10):
+                # flat down to zero as far as rounding can tell
+                return Lowest(math.exp(right), True)
+    else:
+        while True:
+            left, right = right, min(right + step, last)
+            if right == left:
+                return Lowest(math.exp(left), False, REMAINDER * _last_step(height, left, step))
+            try:
+                if along(right) >= 0:
+                    break
+            except (NotConverged, NotAvailable):
+                if step < 0.2:
+                    # too steep to be evaluated any further, and still falling
+                    return Lowest(math.exp(left), False, REMAINDER * _last_step(height, left, math.log(3)))
+                right, step = left, step / 2
+    return Lowest(math.exp(sign_change(along, left, right, abs(height(math.exp(left))))), True)
+
+
+def _last_step(height: Function, t: float, step: float) -> float:
+    return abs(height(math.exp(t)) - height(math.exp(t - step)))
+
+
+def _value(function: Function, place: float) -> float:
+    """A value, or NaN where the method has none."""
+    try:
+        return function(place)
+    except (NotConverged, NotAvailable, ZeroDivisionError, OverflowError):
+        return math.nan
+
+
+def _number(value: float) -> float:
+    return value if math.isfinite(value) else math.inf

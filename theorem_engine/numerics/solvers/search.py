@@ -1,0 +1,197 @@
+"""Roots and minima of one scalar function, found by a scan and then polished."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from theorem_engine.base.errors import NotConverged
+
+SCAN = 129
+
+
+def scan_points(low: float, high: float, count: int = SCAN) -> Any:
+    """Points of a range: geometric if it is positive, else uniform; infinite ends are tamed."""
+    low = max(low, -1e6)
+    if math.isinf(high):
+        high = low * 1e12 if low > 0 else 1e6
+    if low > 0:
+        return np.geomspace(low, high, count)
+    return np.linspace(low, high, count)
+
+
+def find_root(function: Callable[[float], float], low: float, high: float, *, last: bool = False) -> float:
+    """The first (or last) sign change in [low, high], to full precision; infinity if there is none."""
+    from scipy.optimize import brentq
+
+    points = scan_points(low, high)
+    values = [function(float(p)) for p in points]
+    order = range(len(points) - 1)
+    for i in reversed(order) if last else order:
+        a, b = values[i], values[i + 1]
+        if a == 0:
+            return float(points[i])
+        if math.isfinite(a) and math.isfinite(b) and (a < 0) != (b < 0):
+            return float(brentq(function, points[i], points[i + 1], xtol=1e-300, rtol=8.9e-16, maxiter=500))
+    return float(points[-1]) if values[-1] == 0 else math.inf
+
+
+def find_minimum(
+    function: Callable[[float], float], slope: Callable[[float], float], low: float, high: float, count: int = SCAN
+) -> float:
+    """The global minimiser on a range: the best scanned valley, then the zero of the slope in it."""
+    from scipy.optimize import brentq, minimize_scalar
+
+    points = scan_points(low, high, count)
+    values = np.array([function(float(p)) for p in points])
+    if not np.any(np.isfinite(values)):
+        raise NotConverged("minimum: the function is finite nowhere on its range")
+    best = int(np.nanargmin(np.where(np.isfinite(values), values, np.inf)))
+    left, right = float(points[max(best - 1, 0)]), float(points[min(best + 1, len(points) - 1)])
+    if slope(left) < 0 < slope(right):
+        return float(brentq(slope, left, right, xtol=1e-300, rtol=8.9e-16, maxiter=500))
+    if best in (0, len(points) - 1):
+        return float(points[best])
+    return float(minimize_scalar(function, bounds=(left, right), method="bounded", options={"xatol": 1e-12}).x)
+
+
+def follow_down(function: Callable[..., float], edges: list[float], count: int) -> list[float]:
+    """The minimiser inside a box from values alone.
+
+    One letter: a scan, narrowed; several: a simplex from the middle of the box. Letters with positive ranges are
+    followed by their logarithms; a place without a value counts as infinitely high.
+    """
+    from scipy.optimize import minimize, minimize_scalar
+
+    is_log = [low > 0 for low in edges[::2]]
+    box = [(math.log(a), math.log(b)) if log else (a, b)
+           for a, b, log in zip(edges[::2], edges[1::2], is_log, strict=True)]  # fmt: skip
+
+    def place(u: Any) -> list[float]:
+        inside = (min(max(float(x), a), b) for x, (a, b) in zip(u, box, strict=True))
+        return [math.exp(x) if log else x for x, log in zip(inside, is_log, strict=True)]
+
+    def height(u: Any) -> float:
+        try:
+            value = function(*place(u))
+        except NotConverged:
+            return math.inf
+        return value if math.isfinite(value) else math.inf
+
+    if len(box) == 1:
+        points = np.linspace(*box[0], count)
+        values = [height([u]) for u in points]
+        best = int(np.argmin(values))
+        around = (float(points[max(best - 1, 0)]), float(points[min(best + 1, count - 1)]))
+        found = minimize_scalar(lambda u: height([u]), bounds=around, method="bounded", options={"xatol": 1e-5})
+        if not min(values[best], float(found.fun)) < math.inf:
+            raise NotConverged("minimum: no value was found on the given range")
+        return place([found.x if found.fun <= values[best] else points[best]])
+    middle = np.array([(a + b) / 2 for a, b in box])
+    corners = [middle, *(middle + 0.8 * np.eye(len(box))[i] for i in range(len(box)))]
+    options = {"initial_simplex": np.array(corners), "xatol": 0.05, "fatol": 1e-5, "maxfev": 48}
+    found = minimize(height, middle, method="Nelder-Mead", bounds=box, options=options)
+    if not math.isfinite(float(found.fun)):
+        raise NotConverged("minimum: no value was found on the given ranges")
+    return place(found.x)
+
+
+def find_valley(
+    height: Callable[[float], float], slope: Callable[[float], float], low: float, high: float, count: int = SCAN
+) -> float:
+    """The minimiser of a function known to fall and then rise: the one sign change of its slope.
+
+    Looked for from the middle of the scanned points outwards by growing strides: the ends are often dear.
+    """
+    is_log = low > 0
+    places = [math.log(p) if is_log else float(p) for p in scan_points(low, high, count)]
+
+    @cache
+    def along(t: float) -> float:
+        where = math.exp(t) if is_log else t
+        value = slope(where) * (where if is_log else 1.0)
+        if not math.isfinite(value):
+            raise NotConverged("minimum: the function has no finite slope where its valley should be")
+        return value
+
+    left = right = len(places) // 2
+    strides = itertools.chain([1], (2**k for k in itertools.count()))
+    while left > 0 and along(places[left]) >= 0:
+        left, right = max(left - next(strides), 0), left
+    if left == 0 and along(places[left]) >= 0:
+        return low
+    if right == left:
+        while right < len(places) - 1 and along(places[right]) < 0:
+            left, right = right, min(right + next(strides), len(places) - 1)
+    if right == len(places) - 1 and along(places[right]) < 0:
+        return high
+    middle = math.exp(places[left]) if is_log else places[left]
+    root = sign_change(along, places[left], places[right], abs(height(middle)))
+    return math.exp(root) if is_log else root
+
+
+def sign_change(slope: Callable[[float], float], left: float, right: float, scale: float) -> float:
+    """Where a slope changes sign between two ends, to the accuracy that its function, of this size, can tell.
+
+    Where the slope differs by orders of magnitude between the ends, an exponential factor makes them equal first.
+    Seven digits of the minimiser are fourteen of the minimum.
+    """
+    from scipy.optimize import brentq
+
+    width = right - left
+    at_left, at_right = abs(slope(left)), abs(slope(right))
+    ratio = at_right / at_left if at_left else 1.0
+    bend = math.log(ratio) / width if ratio > 10 or 0 < ratio < 0.1 else 0.0
+
+    last = left, slope(left)
+
+    def levelled(t: float) -> float:
+        nonlocal last
+        value = slope(t)
+        (place, before), last = last, (t, value)
+        curvature = abs((value - before) / (t - place)) if t != place else 0.0
+        # no step within the bracket, or as far as the curvature suggests, could lower the function visibly
+        if abs(value) * width <= 8e-16 * scale or value * value <= 2e-16 * scale * curvature:
+            return 0.0
+        return value * math.exp(-bend * (t - left))
+
+    return float(brentq(levelled, left, right, xtol=1e-7 * width, rtol=8.9e-16, maxiter=500))
+
+
+def descend(
+    height: Callable[[Any], float], slope: Callable[[Any], Any], start: Any, tolerance: float,
+    inside: Callable[[Any], bool],
+) -> tuple[Any, float]:  # fmt: skip
+    """The local minimum downhill of a start, and the largest slope left: Newton's steps, short and always down.
+
+    The curvature comes from differences of the slopes; directions in which the surface bends down count as steep
+    ones, so that a saddle is left. Short steps keep to the basin of the start; a step that leaves it is the last.
+    """
+    place, gradient = np.array(start, dtype=float), slope(start)
+    level = height(place)
+    for _ in range(200):
+        steepest = float(np.max(np.abs(gradient)))
+        if steepest <= tolerance or not inside(place):
+            return place, steepest
+        step = 1e-5
+        columns = [(slope(place + step * unit) - gradient) / step for unit in np.eye(place.size)]
+        curvature = np.array(columns)
+        strengths, axes = np.linalg.eigh((curvature + curvature.T) / 2)
+        move = -axes @ ((axes.T @ gradient) / np.maximum(np.abs(strengths), 1e-3))
+        move *= min(1.0, 0.25 / float(np.linalg.norm(move)))
+        for _ in range(30):
+            trial = place + move
+            new = height(trial)
+            if new <= level + 1e-4 * float(gradient @ move) or (new <= level + 4e-16 * abs(level)):
+                break
+            move /= 2
+        else:
+            # nothing lower within rounding
+            return place, steepest
+        place, level, gradient = trial, new, slope(trial)
+    raise NotConverged(f"minimum: descent did not end; the slope is still {steepest:.1e}")

@@ -1,0 +1,1 @@
+"""Integrals over spectra of large random matrices."""

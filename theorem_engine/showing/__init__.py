@@ -1,0 +1,1 @@
+"""What a person sees: pages, mathematics, plots, searches, the command line."""

@@ -1,0 +1,223 @@
+"""What all commands share: reading values from the command line, and errors as one sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from theorem_engine.base.errors import BadRequest, TheoremEngineError, ValidityWarning
+from theorem_engine.base.files import refuse_existing
+
+_NAMED = re.compile(r"([^\W\d]\w*)=(.*)", re.DOTALL)
+_GRID = re.compile(r"[^:]+:[^:]+:[0-9]+(?::log)?")
+_LETTERS, _LEFT_OVER = "theorem_engine.language.letters", "theorem_engine.left_over"
+#: Parameters of the Python functions themselves, which no letter can be named after.
+_TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor")
+
+
+class Query(TyperCommand):
+    """A command whose errors are one sentence on stderr and exit status 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; warnings about validity go to stderr as sentences too."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ValidityWarning)
+            warnings.showwarning = _show_warning
+            try:
+                result = super().invoke(ctx)
+                # what the disk behind stdout does not take must be known before the command ends well
+                sys.stdout.flush()
+                return result
+            except TheoremEngineError as error:
+                problem: Exception = error
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                problem = error
+                _give_up_stdout()
+        if ctx.params.get("as_json"):
+            _say(json.dumps({"error": type(problem).__name__, "message": str(problem)}))
+        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+        raise typer.Exit(2)
+
+
+def _give_up_stdout() -> None:
+    """Let go of what stdout does not take: Python would try once more at its end, and complain once more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(text: str) -> None:
+    """Print on stdout, if it takes anything."""
+    with suppress(OSError):
+        print(text, flush=True)
+
+
+class PointQuery(Query):
+    """A query that takes an entry's letters, as ``name=value``, ``--name value`` or ``--name=value``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Set the letters aside and leave the command's own options to the parser.
+
+        The parser would take ``-0.5`` for an option; here whatever follows ``--name`` is its value.
+        """
+        flags: dict[str, bool] = {}
+        room = 0.0
+        parameter: Any
+        for parameter in self.get_params(ctx):
+            if parameter.param_type_name == "option":
+                flags.update(dict.fromkeys((*parameter.opts, *parameter.secondary_opts), parameter.is_flag))
+            else:
+                room += parameter.nargs if parameter.nargs > 0 else float("inf")
+        left_over: list[str] = []
+        letters: list[tuple[str, str | None]] = []
+        kept: list[str] = []
+        tokens = iter(args)
+        for token in tokens:
+            name, equals, value = token.partition("=")
+            if token == "--":
+                kept.extend((token, *tokens))
+            elif name in flags:
+                kept.append(token)
+                if not equals and not flags[name]:
+                    kept.extend(follower for follower in [next(tokens, None)] if follower is not None)
+            elif len(token) > 2 and token.startswith("--"):
+                letters.append((name[2:], value if equals else next(tokens, None)))
+            elif match := _NAMED.fullmatch(token):
+                if flags.get(f"--{match[1]}") is False:
+                    kept.append(f"--{token}")
+                else:
+                    letters.append((match[1], match[2]))
+            elif token.startswith("=") or (room <= 0 and not token.startswith("-")):
+                left_over.append(token)
+            else:
+                kept.append(token)
+                # an option in short form is no word
+                room -= not token.startswith("-")
+        if left_over and not _is_torn_letter(left_over, letters):
+            # nothing we know: the parser says what it thinks of it
+            kept, left_over = [*kept, *left_over], []
+        ctx.meta[_LETTERS], ctx.meta[_LEFT_OVER] = letters, left_over
+        return super().parse_args(ctx, kept)
+
+
+def _is_torn_letter(words: list[str], letters: list[tuple[str, str | None]]) -> bool:
+    """Whether words left over are a letter written with spaces: ``lam = 1``, ``lam =1``, ``lam= 1``, ``lam 1``."""
+    is_pair = len(words) > 1 and words[0].isidentifier()
+    return is_pair or any(word.startswith("=") for word in words) or any(value == "" for _, value in letters)
+
+
+def letters_of(ctx: Any) -> dict[str, str]:
+    """The letters given on the command line, each once and with a value."""
+    result: dict[str, str] = {}
+    if words := ctx.meta[_LEFT_OVER]:
+        raise BadRequest(f"{' '.join(words)[:60]!r} is left over; a letter is written name=value, without spaces")
+    for name, value in ctx.meta[_LETTERS]:
+        if value is None:
+            raise BadRequest(f"--{name} stands without a value; write --{name} VALUE or {name}=VALUE")
+        if name in _TAKEN:
+            raise BadRequest(f"{name}={value[:40]!r} is no letter of an entry; --help lists the options of a command")
+        if name in result:
+            raise BadRequest(f"{name} is given twice: {result[name][:40]!r} and {value[:40]!r}")
+        result[name.replace("-", "_")] = value
+    return result
+
+
+def named_values(option: str, words: Sequence[str]) -> dict[str, str]:
+    """The values of an option that is given as ``name=value``, perhaps several times."""
+    found: dict[str, str] = {}
+    for word in words:
+        match = _NAMED.fullmatch(word)
+        if match is None:
+            raise BadRequest(f"{option} {word[:40]!r} is not of the form name=value")
+        found[match[1]] = match[2]
+    return found
+
+
+def refuse_grids(letters: Mapping[str, str]) -> None:
+    """An error for a range of values where one is asked for."""
+    for name, value in letters.items():
+        if _GRID.fullmatch(value):
+            raise BadRequest(f"{name}={value[:40]!r} is a grid, and this is about one point; `sweep` evaluates grids")
+
+
+def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+    print(f"{category.__name__}: {message}", file=sys.stderr)
+
+
+def whole_number(name: str, text: str | None) -> int | None:
+    """A whole number given as text; typer's own check would print a page of usage."""
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise BadRequest(f"{name}={text[:40]!r} is not a whole number") from None
+
+
+def positive_number(name: str, text: str | None) -> float | None:
+    """A positive number given as text."""
+    try:
+        value = None if text is None else float(text)
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 < value < float("inf"):
+        raise BadRequest(f"{name}={(text or '')[:40]!r} is not a positive number")
+    return value
+
+
+def check_out(out: Path | None, known: tuple[str, ...], overwrite: bool) -> None:
+    """Errors for a file that could not be written, or is there already, before anything is computed."""
+    if out is None:
+        if overwrite:
+            raise BadRequest("--overwrite says what --out FILE may do; without a file there is nothing to replace")
+        return
+    if out.suffix not in known:
+        raise BadRequest(f"--out {out}: the ending of the name must be one of {', '.join(known)}")
+    if out.is_dir() or not out.parent.is_dir():
+        raise BadRequest(f"--out {out} is not a file in a folder that exists")
+    if not overwrite:
+        refuse_existing(out)
+
+
+def axis_of(name: str, text: str) -> Any:
+    """One value, a grid ``low:high:count[:log]``, or a list ``a,b,c``."""
+    from theorem_engine.sweeping.sweep import grid
+
+    if ":" in text:
+        low, high, *rest = text.split(":")
+        if len(rest) not in (1, 2) or rest[1:] not in ([], ["log"]):
+            raise BadRequest(f"{name}={text[:80]!r} is no grid; a grid is low:high:count or low:high:count:log")
+        return grid(low, high, whole_number(f"{name}: count", rest[0]) or 0, log=len(rest) == 2)
+    # a comma inside brackets belongs to the value, as in uniform(1,3)
+    values = re.split(r",(?![^(]*\))", text)
+    return values if len(values) > 1 else text
+
+
+def option_like(name: str, default: Any, text: str) -> Any:
+    """Text as the kind of value an option has by default."""
+    if isinstance(default, bool):
+        if text not in ("true", "false"):
+            raise BadRequest(f"{name}={text[:40]!r} is neither true nor false")
+        return text == "true"
+    if isinstance(default, int):
+        return whole_number(name, text)
+    if isinstance(default, tuple):
+        return tuple(text.split(","))
+    try:
+        return float(text) if isinstance(default, float) else text
+    except ValueError:
+        raise BadRequest(f"{name}={text[:40]!r} is not a number") from None

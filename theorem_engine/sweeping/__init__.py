@@ -1,0 +1,1 @@
+"""Many points: grids, labelled results, executors, journals that survive, files."""

@@ -1,0 +1,53 @@
+"""Labelled data sets as plain data, as CSV and as netCDF."""
+
+from __future__ import annotations
+
+import csv
+import io
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from theorem_engine.base.files import write_whole
+from theorem_engine.base.text import jsonable
+
+
+def dataset_json(data: Any) -> dict[str, Any]:
+    """Coordinates, outputs and provenance of a data set as plain JSON data."""
+
+    def variables(names: Any) -> dict[str, Any]:
+        return {
+            str(name): {"dims": list(data[name].dims), "values": jsonable(data[name].values, None), **data[name].attrs}
+            for name in names
+        }
+
+    return {"attributes": dict(data.attrs), "coordinates": variables(data.coords), "outputs": variables(data.data_vars)}
+
+
+def write_csv(data: Any, stream: Any) -> None:
+    """One line per point, coordinates first."""
+    import xarray
+
+    names = [*data.coords, *data.data_vars]
+    columns = [array.values.ravel().tolist() for array in xarray.broadcast(*(data[name] for name in names))]
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(zip(*columns, strict=True))
+
+
+def write_dataset(data: Any, path: Path, *, overwrite: bool = True) -> None:
+    """A file whose ending says how: ``.csv``, or ``.nc`` for netCDF with provenance in its attributes."""
+    write_whole(path, _csv_text(data) if path.suffix == ".csv" else _netcdf(data), overwrite=overwrite)
+
+
+def _csv_text(data: Any) -> str:
+    stream = io.StringIO(newline="")
+    write_csv(data, stream)
+    return stream.getvalue()
+
+
+def _netcdf(data: Any) -> bytes:
+    """The file in memory: the HDF5 library, left alone with a full disk, brings the whole process down."""
+    # SciPy is always there; it writes the older netCDF 3, which has no compression
+    has_hdf5 = find_spec("h5netcdf") is not None and find_spec("h5py") is not None
+    return bytes(data.to_netcdf(engine="h5netcdf" if has_hdf5 else "scipy"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from theorem_engine.asking.certificate import USUAL_DIGITS, Certificate, certify
 from theorem_engine.asking.citation import remember
 from theorem_engine.asking.error import errors_of_outputs, float64_errors, is_statistical
 from theorem_engine.asking.evaluation import compiled, evaluate_float64, named_point, plan_of
@@ -18,7 +19,7 @@ from theorem_engine.asking.point import Point, read_point, warn_about_outputs
 from theorem_engine.asking.prediction_text import canonical_letters, prediction_html, prediction_text
 from theorem_engine.asking.ranges import within_ranges
 from theorem_engine.backends import get_backend
-from theorem_engine.base.errors import BadRequest, NotAvailable, NotConverged, TheoremEngineError, ValidityWarning
+from theorem_engine.base.errors import BadRequest, NotConverged, TheoremEngineError, ValidityWarning
 from theorem_engine.base.exact import to_text
 from theorem_engine.base.random_sets import LEVEL
 from theorem_engine.base.text import jsonable
@@ -52,6 +53,8 @@ class Prediction:
     _errors: Any = field(repr=False, compare=False)
     #: Probability with which statistical errors cover the truth; None where no random numbers were drawn.
     error_level: float | None = None
+    #: What was proved, where a proof was asked for: every error is then the proven radius of its output.
+    certificate: Certificate | None = None
 
     @cached_property
     def errors(self) -> Mapping[str, Any]:
@@ -90,6 +93,7 @@ class Prediction:
             "digits": self.digits,
             "method": self.method,
             "seconds": self.seconds,
+            "certificate": None if self.certificate is None else self.certificate.to_json(),
         }
 
 
@@ -107,15 +111,17 @@ def worst(errors: Any) -> Any:
 def predict(id: str, *, digits: int | None = None, certified: bool = False, **parameters: Any) -> Prediction:
     """The value of an entry at a point.
 
-    Parameters are the entry's own letters; ``digits`` asks for more than double precision.
+    Parameters are the entry's own letters; ``digits`` asks for more than double precision, ``certified`` for an
+    enclosure with a proof, to 15 digits or as many as are asked for.
 
     >>> predict("marion2025.linear-risk", gamma=1, L=10).value
     0.9
     """
     entry = find_entry(id)
-    if certified:
-        raise NotAvailable(f"{entry.id}: certified evaluation is not available in this version; use digits=")
     check_digits(digits)
+    if certified and digits is None:
+        digits = USUAL_DIGITS
+    certificate = None
     begin = time.perf_counter()
     with guarded(entry, parameters, "reading the point"):
         point = read_point(entry, parameters)
@@ -124,15 +130,19 @@ def predict(id: str, *, digits: int | None = None, certified: bool = False, **pa
     with guarded(entry, named, "the evaluation"):
         if digits is None:
             outputs, errors, method = _in_float64(entry, point)
+        elif certified:
+            outputs, errors, method, certificate = certify(entry, point, digits)
         else:
             outputs, errors, method = _in_digits(entry, point, digits)
         letters = [x for x in entry.letters if x.name not in dict(point.options)]
         warn_about_outputs(entry, dict(zip(letters, point.values, strict=True)), dict(point.options), outputs)
-        kind = "estimated" if digits is not None else _kind_of_error(entry, point, outputs)
+        kind = "certified" if certified else "estimated" if digits is not None else (
+            _kind_of_error(entry, point, outputs)
+        )  # fmt: skip
         level = LEVEL if digits is None and is_statistical(entry, point.options) else None
     return Prediction(
         outputs[entry.main_output], outputs, kind, digits, method, entry, named, time.perf_counter() - begin, errors,
-        level,
+        level, certificate,
     )  # fmt: skip
 
 

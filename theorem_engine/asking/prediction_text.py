@@ -30,7 +30,14 @@ def prediction_text(prediction: Prediction) -> str:
     lines = [f"  {name.ljust(width)} = {value}{remark}" for name, value, remark in rows]
     follows = ", ".join(f"{name}={v:.6g}" for name, v in canonical_letters(prediction).items())
     head = [f"{prediction.entry.id} at {point}" if point else prediction.entry.id]
-    return "\n".join([*head, *([f"  that is {follows}"] if follows else []), *lines])
+    proved = [f"  {line}" for line in certificate_lines(prediction)]
+    return "\n".join([*head, *([f"  that is {follows}"] if follows else []), *lines, *proved])
+
+
+def certificate_lines(prediction: Prediction) -> list[str]:
+    """The status of a proof and what it says, each in a line; nothing without a proof."""
+    found = prediction.certificate
+    return [] if found is None else [f"{found.status}: {text}" for text in found.claims]
 
 
 def canonical_letters(prediction: Prediction) -> Mapping[str, Any]:
@@ -50,8 +57,9 @@ def _prediction_rows(prediction: Prediction) -> Iterator[tuple[str, str, str]]:
     told = f"  ({_drawn_text(prediction)})" if prediction.error_level and prediction.error_kind == "exact" else ""
     for name, value in prediction.outputs.items():
         if name != main:
-            # digits that were asked for are all right: their number says what the error would
-            remark = "" if digits else _sign(value, errors.get(name))
+            # digits that were asked for are all right: their number says what the error would; a proven radius is
+            # what was asked for
+            remark = "" if digits and prediction.certificate is None else _sign(value, errors.get(name))
             yield name, value_text(value, errors.get(name), digits), remark and remark + told
 
 
@@ -81,4 +89,6 @@ def prediction_html(prediction: Prediction) -> str:
         f"<tr><th>{escape(name)}</th><td>{escape(value)}</td><td>{escape(remark.replace('+-', '±').strip())}</td></tr>"
         for name, value, remark in _prediction_rows(prediction)
     )
-    return f"<div><code>{escape(prediction.entry.id)}</code> at {point or 'its only point'}<table>{rows}</table></div>"
+    proved = "".join(f"<p>{escape(line)}</p>" for line in certificate_lines(prediction))
+    where = f"<code>{escape(prediction.entry.id)}</code> at {point or 'its only point'}"
+    return f"<div>{where}<table>{rows}</table>{proved}</div>"

@@ -1,0 +1,63 @@
+"""Certified integrals of analytic functions over an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flint import acb, arb, ctx
+
+from theorem_engine.backends.balls.claims import Unproved
+from theorem_engine.backends.balls.functions import asking_analytic, ball
+
+#: Evaluations of one integrand after which it is given up.
+BUDGET = 60_000
+
+
+def enclose_integral(function: Callable[[Any], Any], low: Any, high: Any, size: Any = None) -> Any:
+    """The integral of a function of complex balls that is real on the line.
+
+    ``size`` is a guess of the result's size, to which the absolute tolerance is tied: without it a tiny integral
+    would be done at once. What the function raises is raised again after the integrator has ended, since it cannot
+    pass through the library; a budget that ran out shows as a ball too wide to be of use.
+    """
+    raised: list[BaseException] = []
+
+    def integrand(x: Any, is_asked: bool) -> Any:
+        if raised:
+            return acb(arb.nan(), arb.nan())
+        try:
+            with asking_analytic(is_asked):
+                return acb(function(x))
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            raised.append(error)
+            return acb(arb.nan(), arb.nan())
+
+    unit = arb(2) ** -ctx.prec
+    tolerance = unit * abs(size).mid() if size is not None else unit
+    found = acb.integral(integrand, acb(low), acb(high), rel_tol=unit, abs_tol=tolerance, eval_limit=BUDGET)
+    if raised:
+        raise raised[0]
+    if not found.is_finite():
+        raise Unproved("integral: no finite enclosure within the budget")
+    return found.real
+
+
+def enclose_relatively(function: Callable[[Any], Any], low: Any, high: Any) -> Any:
+    """The same, repeated with the size that was found where that is far from one."""
+    found = enclose_integral(function, low, high)
+    if found.contains(0) or abs(found) < arb(2) ** -8:
+        size = abs(found).upper() if not found.contains(0) else _sampled_size(function, low, high)
+        if size > 0:
+            found = enclose_integral(function, low, high, size)
+    return found
+
+
+def _sampled_size(function: Callable[[Any], Any], low: Any, high: Any) -> Any:
+    """The largest absolute value at a few places, times the length; a guess that only steers effort."""
+    largest = arb(0)
+    for k in range(1, 32):
+        value = abs(acb(function(acb(low + (high - low) * k / 32))).real.mid())
+        if value.is_finite() and value > largest:
+            largest = value
+    return largest * abs(ball(high - low).mid())

@@ -16,7 +16,7 @@ from theorem_engine.language.statement import assemble, shape_errors
 #: Digits of a certificate where none are asked for.
 USUAL_DIGITS = 15
 #: Bits of a digit, rounded up; bits carried beyond them; how often more are tried.
-BITS, SPARE, ROUNDS = 3.33, 64, 4
+BITS, SPARE, ROUNDS = 3.33, 40, 4
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ exp, erf, erfc, tanh, sinh, expm1 = (_monotone(name) for name in ("exp", "erf", 
 sin, cos, tan, cot = (_direct(name) for name in ("sin", "cos", "tan", "cot"))
 
 
-def nowhere(x: Any) -> Any:
+def nowhere() -> Any:
     """The complex ball that says nothing."""
     return acb(arb.nan(), arb.nan())
 
@@ -135,7 +135,7 @@ def atan(x: Any) -> Any:
     """The arctangent, with cuts on the imaginary axis beyond i and -i."""
     x = ball(x)
     if isinstance(x, acb):
-        return nowhere(x) if _Integrator.asks_analytic and not _off_imaginary_cut(x) else x.atan()
+        return nowhere() if _Integrator.asks_analytic and not _off_imaginary_cut(x) else x.atan()
     return hull(x.lower().atan(), x.upper().atan()) if x.rad() > WIDE else x.atan()
 
 
@@ -143,7 +143,7 @@ def asinh(x: Any) -> Any:
     """The inverse of sinh, with the cuts of the arctangent."""
     x = ball(x)
     if isinstance(x, acb) and _Integrator.asks_analytic and not _off_imaginary_cut(x):
-        return nowhere(x)
+        return nowhere()
     return x.asinh()
 
 
@@ -296,24 +296,32 @@ def owens_t(h: Any, a: Any) -> Any:
     return half.exp() * enclose_integral(shape, arb(0), a) / (2 * arb.pi())
 
 
-# Truth values are True, False, or None where the balls do not tell.
+# Truth values are True, False, or None where the balls do not tell. A condition on the variable of an integral is one
+# on its real part: where that is told for a whole complex ball, one branch holds on all of the line inside it.
+
+
+def _line(x: Any) -> Any:
+    x = ball(x)
+    return x.real if isinstance(x, acb) else x
 
 
 def less(a: Any, b: Any) -> bool | None:
     """a < b."""
-    a, b = ball(a), ball(b)
+    a, b = _line(a), _line(b)
     return True if a < b else False if a >= b else None
 
 
 def less_or_equal(a: Any, b: Any) -> bool | None:
     """a <= b."""
-    a, b = ball(a), ball(b)
+    a, b = _line(a), _line(b)
     return True if a <= b else False if a > b else None
 
 
 def equal(a: Any, b: Any) -> bool | None:
     """Whether two numbers are one: told for exact ones, and for balls apart from each other."""
     a, b = ball(a), ball(b)
+    if isinstance(a, acb) or isinstance(b, acb):
+        a, b = acb(a), acb(b)
     if not a.overlaps(b):
         return False
     return True if a.is_exact() and b.is_exact() else None
@@ -349,7 +357,11 @@ def choose(*pairs: tuple[Any, bool | None]) -> Any:
         return possible[0]
     if any(isinstance(v, (bool, type(None))) for v in possible):
         return possible[0] if all(v is possible[0] for v in possible) else None
+    if _Integrator.asks_analytic and any(isinstance(v, acb) for v in possible):
+        return nowhere()
     first = ball(possible[0])
     for value in possible[1:]:
-        first = first.union(ball(value))
+        other = ball(value)
+        is_complex = isinstance(first, acb) or isinstance(other, acb)
+        first = acb(first).union(acb(other)) if is_complex else first.union(other)
     return first

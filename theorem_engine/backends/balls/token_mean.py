@@ -1,0 +1,197 @@
+"""Token means of exponential weights, enclosed: the lattice theorem.
+
+A mean is a sum of integrals over u of products of brackets, all of them positive. For |Im u| <= y the integral of the
+absolute value is at most I/cos^P y, P the total power of the weights, so the trapezoid sum with the step h obeys
+|sum - I| <= rho I with rho = 2/(cos^P y (exp(2 pi y/h) - 1)): a relative bound, free of the length and of the signal.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import sympy
+from flint import acb, arb, ctx
+
+from theorem_engine.backends.balls import real_ball
+from theorem_engine.backends.balls.claims import Unproved
+from theorem_engine.backends.balls.functions import as_whole, ball
+from theorem_engine.backends.balls.lattice import Brackets, Effort, Token, step_ball
+from theorem_engine.backends.base import Backend, Numeric, get_backend
+from theorem_engine.backends.float64.each_point import plain
+from theorem_engine.base.errors import NotAvailable, TheoremEngineError
+from theorem_engine.language.lengths import Distribution
+from theorem_engine.language.operators.token_layout import Product, make_layout
+from theorem_engine.language.operators.token_mean import Hardmax
+from theorem_engine.planning.plan import Operate
+
+#: Half width of the strip; near pi/2, where the step may be largest.
+STRIP = 1.5
+
+
+def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
+    """One exponential weight and no further factor; the rest is refused by name."""
+    first = means[0]
+    if len(first.kernels) != 1:
+        raise NotAvailable("no certificate: token means with two weights have no enclosure")
+    if first.kernels[0].has(Hardmax):
+        raise NotAvailable("no certificate: token means at the argmax have no enclosure")
+    return _Lattice(means, parameters, backend)
+
+
+class _Lattice:
+    """A bundle of token means over the same tokens."""
+
+    def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
+        first = means[0]
+        self.layout = make_layout(means)
+        self.has_hidden = first.has_hidden
+        (x,) = first.normals
+        if any(factor != 1 for side in self.layout.brackets for _, factor in side):
+            raise NotAvailable("no certificate: token means of factors that are no weights have no enclosure")
+        lines = []
+        for kernel in first.kernels[0][: 1 + self.has_hidden]:
+            line = sympy.expand(kernel)
+            if not line.is_polynomial(x) or sympy.degree(line, x) > 1:
+                raise NotAvailable("no certificate: token means are enclosed for exponential weights only")
+            lines += [line.coeff(x, 0), line.coeff(x, 1)]
+        self.lines = backend.function(parameters, lines)
+        self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
+        self.length = backend.function(parameters, [first.length])
+        self.rough = get_backend("float64").operate(Operate(means, ((None,),) * len(means), parameters))
+
+    def __call__(self, *values: Any) -> list[Any]:
+        if any(isinstance(v, acb) for v in values):
+            raise NotAvailable("no certificate: a token mean stands inside another integral")
+        lengths = _lengths(self.length(*values)[0])
+        longest = max(n for n, _ in lengths)
+        with ctx.extraprec(60 + int(1.5 * math.log2(longest))):
+            return self._enclosed(values, lengths, longest)
+
+    def _enclosed(self, values: tuple[Any, ...], lengths: list[tuple[int, Any]], longest: int) -> list[Any]:
+        extra, *coefficients = (ball(v) for v in self.outer(*values))
+        found = [ball(v) for v in self.lines(*values)]
+        tokens = [Token(mu, abs(s)) for mu, s in zip(found[::2], found[1::2], strict=True)]
+        if not extra == 0:
+            tokens.append(Token(extra.log(), arb(0)))
+        power = max(item.powers[0] for item in self.layout.products)
+        effort = self._effort(tokens, lengths, power, self._guess(values, longest))
+        powers: list[set[int]] = [
+            {p for (p,), _ in self.layout.brackets[0]},
+            {p for (p,), _ in self.layout.brackets[1]},
+        ][: 1 + self.has_hidden]
+        if not extra == 0:
+            powers.append({item.nobody for item in self.layout.products})
+        brackets = [Brackets(token, sorted(asked), effort) for token, asked in zip(tokens, powers, strict=True)]
+        integrals = [self._integral(item, brackets, lengths, effort) for item in self.layout.products]
+        return [sum((coefficients[c] * integrals[p] for c, p in terms), arb(0)) for terms in self.layout.sums]
+
+    def _guess(self, values: tuple[Any, ...], longest: int) -> float:
+        """The logarithm of the smallest mean, in double precision; steers the effort only."""
+        try:
+            with np.errstate(all="ignore"):
+                found = [abs(float(v)) for v in self.rough(*[_plain(v) for v in values])]
+        except (TheoremEngineError, ArithmeticError, ValueError):
+            found = []
+        sizes = [math.log(v) for v in found if 0 < v < math.inf]
+        return min(sizes, default=-20.0)
+
+    def _effort(self, tokens: list[Token], lengths: list[tuple[int, Any]], power: int, size: float) -> Effort:
+        longest, shortest = max(n for n, _ in lengths), min(n for n, _ in lengths)
+        digits = math.log(2) * (ctx.prec - 80 - 1.5 * math.log2(longest)) + 4
+        slopes = [float(t.s.mid()) for t in tokens if not t.is_fixed]
+        need = digits + power * math.log(longest) + 6 + max((STRIP**2 / (2 * s * s) for s in slopes), default=0.0)
+        if any(STRIP**2 / (2 * s * s) > need / 4 for s in slopes):
+            need = digits + power * math.log(longest) + 6
+            step = min([2 * math.pi * STRIP / need, *(
+                s * math.sqrt(2 * math.pi**2 / need) for s in slopes if s >= 0.1
+            )])  # fmt: skip
+        else:
+            step = 2 * math.pi * STRIP / need
+        step = math.floor(4096 * step) / 4096
+        if step <= 0:
+            raise Unproved("token mean: the slope of the scores is too small for its lattice")
+        decay = digits - min(size, 0.0) + power * math.log(longest)
+        reach = math.sqrt(2 * (decay + 4))
+        low, high = math.inf, math.inf
+        for index, token in enumerate(tokens):
+            s, mu = float(token.s.mid()), float(token.mu.mid())
+            low = min(low, -mu - min(decay + s * s / 2, s * reach + decay))
+            is_there = index > 0 or shortest - self.has_hidden >= 1
+            if is_there:
+                high = min(high, -mu + s * reach + math.log(decay + 5))
+        return Effort(step, math.floor(low / step), math.ceil(high / step), STRIP, reach, decay + 5)
+
+    def _integral(
+        self, item: Product, brackets: list[Brackets], lengths: list[tuple[int, Any]], effort: Effort
+    ) -> Any:
+        """The sum over u, what lies beyond its ends, and the error of the rule."""
+        hidden, count = int(self.has_hidden), len(item.each)
+        present = [(n, w, math.perm(n - hidden, count), n - hidden - count) for n, w in lengths if n - hidden >= count]
+        if not present:
+            return arb(0)
+        factors = [(brackets[0], self.layout.brackets[0][place][0][0]) for place in item.each]
+        if hidden:
+            assert item.hidden is not None
+            factors.append((brackets[1], self.layout.brackets[1][item.hidden][0][0]))
+        if len(brackets) > 1 + hidden:
+            factors.append((brackets[1 + hidden], item.nobody))
+        h, ordinary = step_ball(effort), brackets[0]
+        total = arb(0)
+        size = effort.last - effort.first + 1
+        tables = [table[power] for table, power in factors]
+        survival = ordinary[0]
+        for i in range(size):
+            value = _powers(survival[i], present)
+            for table in tables:
+                value *= table[i]
+            total += value
+        total *= h
+        total += arb(0).union(self._ends(factors, ordinary, present, effort))
+        y = arb(STRIP)
+        rho = 2 / (y.cos() ** item.powers[0] * ((2 * arb.pi() * y / h).exp() - 1))
+        if not rho < 1:
+            raise Unproved("token mean: the step of the lattice is too coarse")
+        return total / (1 + arb(0, rho.upper())) / math.factorial(item.powers[0] - 1)
+
+    def _ends(self, factors: Any, ordinary: Brackets, present: Any, effort: Effort) -> Any:
+        """Bounds of the sum beyond both ends: one factor with a power is summed, the others are at most what they were.
+
+        Left of the first place and right of the last one the factors without a weight are at most one, and at most
+        what they are at the last place.
+        """
+        chosen = next(i for i, (_, power) in enumerate(factors) if power)
+        table, power = factors[chosen]
+        left, right = table.left_sum(power, effort.first), table.right_sum(power, effort.last)
+        for i, (other, own) in enumerate(factors):
+            if i != chosen:
+                left *= other.rising(own, effort.first)
+                right *= other.falling(own, effort.last)
+        choices = sum((w * c for _, w, c, _ in present), arb(0))
+        return (left * choices + right * _powers(ordinary.at(0, effort.last), present)).upper()
+
+
+def _powers(survival: Any, present: Any) -> Any:
+    """The number of choices of the tokens that are named, times the survival of the others."""
+    total = arb(0)
+    for _, weight, choices, left in present:
+        if left < 64:
+            power = survival**left
+        elif survival > 0:
+            power = (left * survival.log()).exp()
+        else:
+            upper = survival.upper()
+            power = arb(0).union((left * upper.log()).exp().upper()) if upper > 0 else arb(0)
+        total += weight * choices * power
+    return total
+
+
+def _lengths(value: Any) -> list[tuple[int, Any]]:
+    if isinstance(value, Distribution):
+        return [(int(n), real_ball(w)) for n, w in value.weights]
+    return [(as_whole(value), arb(1))]
+
+
+def _plain(value: Any) -> Any:
+    return plain(value) if isinstance(value, Distribution) else plain(float(ball(value).mid()))

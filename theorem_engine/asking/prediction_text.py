@@ -37,7 +37,10 @@ def prediction_text(prediction: Prediction) -> str:
 def certificate_lines(prediction: Prediction) -> list[str]:
     """The status of a proof and what it says, each in a line; nothing without a proof."""
     found = prediction.certificate
-    return [] if found is None else [f"{found.status}: {text}" for text in found.claims]
+    if found is None:
+        return []
+    box = [f"box: {', '.join(f'{name} in {side}' for name, side in found.box.items())}"] if found.box else []
+    return [*(f"{found.status}: {text}" for text in found.claims), *box]
 
 
 def canonical_letters(prediction: Prediction) -> Mapping[str, Any]:

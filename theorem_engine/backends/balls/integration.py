@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from flint import acb, arb, ctx
@@ -10,8 +11,26 @@ from flint import acb, arb, ctx
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import asking_analytic, ball
 
-#: Evaluations of one integrand after which it is given up.
-BUDGET = 60_000
+#: Evaluations of one integrand after which it is given up; fewer where letters are intervals, and no accuracy is to be had.
+BUDGET, COARSE_BUDGET = 60_000, 300
+#: Relative accuracy of integrals whose letters are intervals.
+COARSE = 2.0**-12
+
+
+class _Manner:
+    """Whether letters are intervals at present; one evaluation runs at a time in a process."""
+
+    is_coarse = False
+
+
+@contextmanager
+def over_intervals() -> Iterator[None]:
+    """Integrals in this block are taken with letters that are intervals: as accurate as those allow."""
+    before, _Manner.is_coarse = _Manner.is_coarse, True
+    try:
+        yield
+    finally:
+        _Manner.is_coarse = before
 
 
 def enclose_integral(function: Callable[[Any], Any], low: Any, high: Any, size: Any = None) -> Any:
@@ -33,9 +52,10 @@ def enclose_integral(function: Callable[[Any], Any], low: Any, high: Any, size: 
             raised.append(error)
             return acb(arb.nan(), arb.nan())
 
-    unit = arb(2) ** -ctx.prec
+    unit = arb(COARSE) if _Manner.is_coarse else arb(2) ** -ctx.prec
     tolerance = unit * abs(size).mid() if size is not None else unit
-    found = acb.integral(integrand, acb(low), acb(high), rel_tol=unit, abs_tol=tolerance, eval_limit=BUDGET)
+    budget = COARSE_BUDGET if _Manner.is_coarse else BUDGET
+    found = acb.integral(integrand, acb(low), acb(high), rel_tol=unit, abs_tol=tolerance, eval_limit=budget)
     if raised:
         raise raised[0]
     if not found.is_finite():

@@ -23,7 +23,7 @@ from flint import arb, arb_poly
 from theorem_engine.backends.balls.claims import Unproved
 
 #: Below this slope a lattice in x is coarser than one in the logarithm of the kernel.
-SMALL = 0.1
+SMALL = 0.06
 #: Largest number of entries of a table.
 LARGEST = 200_000
 
@@ -203,7 +203,7 @@ def _on_lattice(token: Token, power: int, effort: Effort) -> tuple[list[Any], in
         prefix += weight * (power * i * h).exp() if power else weight
         totals.append(prefix)
     shrink = 1 - arb(0).union((below * h).exp().upper())
-    result = []
+    result, pad = [], arb(0).union(spare)
     offset = low - below + len(weights) - 1
     for j in range(first, effort.last + 1):
         place = j + offset
@@ -211,7 +211,7 @@ def _on_lattice(token: Token, power: int, effort: Effort) -> tuple[list[Any], in
         left = min(max(below - j - low, 0), len(weights))
         if left:
             value += ((power * j * h).exp() if power else arb(1)) * totals[left] * shrink
-        result.append(value + arb(0).union(spare))
+        result.append(value + pad)
     return result, margin, eps
 
 
@@ -228,12 +228,14 @@ def _small_slope(token: Token, power: int, effort: Effort) -> tuple[list[Any], i
     eps = _error_factor(y, a, g, power, h)
     count = math.ceil(effort.reach / step)
     root = (2 * arb.pi()).sqrt()
-    nodes = [(i * g * s + mu, g / root * (-((i * g) ** 2) / 2).exp()) for i in range(-count, count + 1)]
-    cut = ((count * g / arb(2).sqrt()).erfc() * largest_kernel(power)).upper()
+    nodes = [(i * g * s + mu).exp() for i in range(-count, count + 1)]
+    weights = [g / root * (-((i * g) ** 2) / 2).exp() for i in range(-count, count + 1)]
+    pad = arb(0).union(((count * g / arb(2).sqrt()).erfc() * largest_kernel(power)).upper())
     result = []
     for j in range(effort.first - 3 * margin, effort.last + 1):
-        total = arb(0)
-        for place, weight in nodes:
-            total += weight * _kernel(power, j * h + place)
-        result.append(total + arb(0).union(cut))
+        here, total = (j * h).exp(), arb(0)
+        for node, weight in zip(nodes, weights, strict=True):
+            value = here * node
+            total += weight * (-value).exp() * value**power
+        result.append(total + pad)
     return result, margin, eps

@@ -17,7 +17,7 @@ from flint import acb, arb, ctx
 from theorem_engine.backends.balls import real_ball
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import as_whole, ball
-from theorem_engine.backends.balls.lattice import Brackets, Effort, Token, step_ball
+from theorem_engine.backends.balls.lattice import SMALL, Brackets, Effort, Token, step_ball
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.each_point import plain
 from theorem_engine.base.errors import NotAvailable, TheoremEngineError
@@ -105,7 +105,7 @@ class _Lattice:
         if any(STRIP**2 / (2 * s * s) > need / 4 for s in slopes):
             need = digits + power * math.log(longest) + 6
             step = min([2 * math.pi * STRIP / need, *(
-                s * math.sqrt(2 * math.pi**2 / need) for s in slopes if s >= 0.1
+                s * math.sqrt(2 * math.pi**2 / need) for s in slopes if s >= SMALL
             )])  # fmt: skip
         else:
             step = 2 * math.pi * STRIP / need

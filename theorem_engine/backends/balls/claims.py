@@ -15,7 +15,7 @@ class Unproved(NotConverged):
 
 
 #: What can be said of a number, the weakest first; the first that any part of an evaluation has is that of the whole.
-STATUSES = ("local", "unique", "global-in-box", "enclosed")
+STATUSES = ("local", "unique", "global-in-box", "none-in-box", "enclosed")
 
 
 @dataclass(frozen=True)

@@ -24,18 +24,20 @@ class Certificate:
     """What was proved about the outputs of a prediction.
 
     ``status`` is "enclosed" (the number is defined without a search, and lies in its ball), "unique" (it hangs on the
-    only solution of equations in the box named), "global-in-box" (on the lowest minimum there, or on all roots there)
-    or "local" (on a local minimum, lower ones not excluded).
+    only solution of equations in the box named), "global-in-box" (on the lowest minimum there), "none-in-box" (there is
+    no root there) or "local" (on a local minimum or a root, others not excluded): the weakest that any part has.
     """
 
     status: str
-    claims: tuple[str, ...]
+    #: Status and words of each statement that was proved.
+    claims: tuple[tuple[str, str], ...]
     box: Mapping[str, str]
     bits: int
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {"status": self.status, "claims": list(self.claims), "box": dict(self.box), "bits": self.bits}
+        claims = [{"status": status, "claim": text} for status, text in self.claims]
+        return {"status": self.status, "claims": claims, "box": dict(self.box), "bits": self.bits}
 
 
 def certify(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], Any, str, Certificate]:
@@ -78,7 +80,7 @@ def certify(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], An
     shaped = {name: shape_errors(shape, values, errors) for name, shape in statement.outputs.items()}
     made = {c.status for c in claims}
     status = next((s for s in STATUSES if s in made), "enclosed")
-    texts = tuple(c.text for c in claims) or ("every operation was carried out in balls",)
+    texts = tuple((c.status, c.text) for c in claims) or (("enclosed", "every operation was carried out in balls"),)
     box = {name: end for c in claims for name, end in c.box.items()}
     return outputs, shaped, f"balls, {bits} bits carried", Certificate(status, texts, box, bits)
 

@@ -40,7 +40,7 @@ def certificate_lines(prediction: Prediction) -> list[str]:
     if found is None:
         return []
     box = [f"box: {', '.join(f'{name} in {side}' for name, side in found.box.items())}"] if found.box else []
-    return [*(f"{found.status}: {text}" for text in found.claims), *box]
+    return [*(f"{status}: {text}" for status, text in found.claims), *box]
 
 
 def canonical_letters(prediction: Prediction) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 from flint import arb, ctx
 
 from theorem_engine.backends.balls.claims import Unproved
-from theorem_engine.backends.balls.integration import over_intervals
+from theorem_engine.backends.balls.integration import COARSE, MIDDLING, accurate_to
 
 #: Bits carried while counting, pieces and seconds spent at most, and the narrowest piece relative to its place.
 BITS, MOST, SECONDS, NARROWEST = 80, 6000, 30.0, 1e-9
@@ -59,7 +59,7 @@ def count_roots(dual: Dual, low: float, high: float) -> tuple[list[Bracket], int
             if slope is None:
                 if b - a < NARROWEST * max(abs(a), abs(b)):
                     raise Unproved(f"undecided near {a:.9g}")
-                middle = math.sqrt(a * b) if a > 0 else (a + b) / 2
+                middle = math.sqrt(a) * math.sqrt(b) if a > 0 else (a + b) / 2
                 stack += [(middle, b), (a, middle)]
                 continue
             first, second = sign_at(a), sign_at(b)
@@ -73,7 +73,7 @@ def count_roots(dual: Dual, low: float, high: float) -> tuple[list[Bracket], int
 def _settled(dual: Dual, a: float, b: float) -> int | None:
     """0 where the function has no root, else the sign of its slope; None where neither is told."""
     box, middle = arb(a).union(arb(b)), arb((a + b) / 2)
-    with over_intervals():
+    with accurate_to(COARSE):
         try:
             value, slope = dual(box)
         except Unproved:
@@ -82,7 +82,8 @@ def _settled(dual: Dual, a: float, b: float) -> int | None:
         return 0
     if not slope.is_finite():
         return None
-    centre = dual(middle)[0]
+    with accurate_to(MIDDLING):
+        centre = dual(middle)[0]
     if _has_sign(centre + slope * (box - middle)):
         return 0
     return 1 if slope > 0 else -1 if slope < 0 else None

@@ -12,25 +12,47 @@ from theorem_engine.backends.base import Backend, Numeric
 
 
 def lower(spectra: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
-    """The library isolates the eigenvalues; multiple ones come as balls that overlap, each with its multiplicity."""
+    """The library isolates the eigenvalues; where some are multiple, discs of a diagonalised matrix enclose them."""
     (spectrum,) = spectra
     order = spectrum.order
     entries = backend.function(parameters, list(spectrum.entries))
 
     def evaluate(*values: Any) -> list[Any]:
         flat = [ball(v) for v in entries(*values)]
+        if not all(v.is_finite() for v in flat):
+            raise Unproved("a matrix has entries without a finite enclosure")
         matrix = acb_mat(order, order, [acb(v) for v in flat])
         try:
             found = matrix.eig()
         except ValueError:
-            try:
-                found = matrix.eig(multiple=True)
-            except ValueError:
-                raise Unproved("the eigenvalues of a matrix are not isolated") from None
-        found = _real_where_alone(found)
-        return _ordered(found)
+            found = _by_discs(matrix, order)
+        return _ordered(_real_where_alone(found))
 
     return evaluate
+
+
+def _by_discs(matrix: Any, order: int) -> list[Any]:
+    """Gershgorin's discs of V^(-1) A V for approximate eigenvectors V: a cluster of m discs holds m eigenvalues."""
+    _, vectors = matrix.eig(right=True, algorithm="approx")
+    vectors = vectors.mid()
+    try:
+        turned = vectors.inv() * matrix * vectors
+    except ZeroDivisionError:
+        raise Unproved("the eigenvectors of a matrix are not independent") from None
+    discs = []
+    for i in range(order):
+        radius = sum((turned[i, k].abs_upper() for k in range(order) if k != i), arb(0)).upper()
+        centre = turned[i, i]
+        discs.append(acb(centre.real + arb(0, radius), centre.imag + arb(0, radius)))
+    if not all(disc.is_finite() for disc in discs):
+        raise Unproved("the eigenvalues of a matrix are not isolated")
+    # every member of a cluster may lie anywhere in it
+    for _ in range(order):
+        for i in range(order):
+            for k in range(order):
+                if discs[i].overlaps(discs[k]):
+                    discs[i] = discs[k] = discs[i].union(discs[k])
+    return discs
 
 
 def _real_where_alone(found: list[Any]) -> list[Any]:
@@ -64,7 +86,4 @@ def _ordered(found: list[Any]) -> list[Any]:
 def _ranked(values: list[Any]) -> list[Any]:
     lows = sorted((v.lower() for v in values), key=float, reverse=True)
     highs = sorted((v.upper() for v in values), key=float, reverse=True)
-    return [v if v.is_exact() else v for v in (low.union(high) for low, high in zip(lows, highs, strict=True))]
-
-
-__all__ = ["arb", "lower"]
+    return [low.union(high) for low, high in zip(lows, highs, strict=True)]

@@ -13,24 +13,24 @@ from theorem_engine.backends.balls.functions import asking_analytic, ball
 
 #: Evaluations of one integrand after which it is given up; fewer where letters are intervals, and no accuracy is to be had.
 BUDGET, COARSE_BUDGET = 60_000, 300
-#: Relative accuracy of integrals whose letters are intervals.
-COARSE = 2.0**-12
+#: Accuracy of integrals whose letters are intervals, and at the middle of such intervals.
+COARSE, MIDDLING = 2.0**-12, 2.0**-40
 
 
 class _Manner:
-    """Whether letters are intervals at present; one evaluation runs at a time in a process."""
+    """The accuracy that is enough at present, None for all there is; one evaluation runs at a time in a process."""
 
-    is_coarse = False
+    enough: float | None = None
 
 
 @contextmanager
-def over_intervals() -> Iterator[None]:
-    """Integrals in this block are taken with letters that are intervals: as accurate as those allow."""
-    before, _Manner.is_coarse = _Manner.is_coarse, True
+def accurate_to(enough: float) -> Iterator[None]:
+    """Integrals in this block need this accuracy only, absolute where they are small."""
+    before, _Manner.enough = _Manner.enough, enough
     try:
         yield
     finally:
-        _Manner.is_coarse = before
+        _Manner.enough = before
 
 
 def enclose_integral(function: Callable[[Any], Any], low: Any, high: Any, size: Any = None) -> Any:
@@ -52,9 +52,9 @@ def enclose_integral(function: Callable[[Any], Any], low: Any, high: Any, size: 
             raised.append(error)
             return acb(arb.nan(), arb.nan())
 
-    unit = arb(COARSE) if _Manner.is_coarse else arb(2) ** -ctx.prec
+    unit = arb(2) ** -ctx.prec if _Manner.enough is None else arb(_Manner.enough)
     tolerance = unit * abs(size).mid() if size is not None else unit
-    budget = COARSE_BUDGET if _Manner.is_coarse else BUDGET
+    budget = COARSE_BUDGET if _Manner.enough == COARSE else BUDGET
     found = acb.integral(integrand, acb(low), acb(high), rel_tol=unit, abs_tol=tolerance, eval_limit=budget)
     if raised:
         raise raised[0]
@@ -66,7 +66,7 @@ def enclose_integral(function: Callable[[Any], Any], low: Any, high: Any, size: 
 def enclose_relatively(function: Callable[[Any], Any], low: Any, high: Any) -> Any:
     """The same, repeated with the size that was found where that is far from one."""
     found = enclose_integral(function, low, high)
-    if found.contains(0) or abs(found) < arb(2) ** -8:
+    if _Manner.enough is None and (found.contains(0) or abs(found) < arb(2) ** -8):
         size = abs(found).upper() if not found.contains(0) else _sampled_size(function, low, high)
         if size > 0:
             found = enclose_integral(function, low, high, size)

@@ -72,7 +72,7 @@ def as_system(dual: Any) -> System:
 def enclose_root(dual: Any, bracket: Bracket, start: float) -> Any:
     """The root of a bracket to the precision carried, by Newton from a start inside it or from its middle."""
     inside = arb(bracket.low).union(arb(bracket.high))
-    middle = math.sqrt(bracket.low * bracket.high) if bracket.low > 0 else (bracket.low + bracket.high) / 2
+    middle = math.sqrt(bracket.low) * math.sqrt(bracket.high) if bracket.low > 0 else (bracket.low + bracket.high) / 2
     for place in (start, middle):
         if not bracket.low <= place <= bracket.high:
             continue

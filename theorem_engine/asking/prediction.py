@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import warnings
 from collections.abc import Mapping
@@ -156,6 +157,8 @@ def check_digits(digits: Any) -> None:
     """Digits are a whole number from 1 to the limit, or None."""
     if digits is None:
         return
+    if isinstance(digits, str) and re.fullmatch(r"\s*[0-9]{1,4}\s*", digits):
+        raise BadRequest(f"digits={digits!r} is text; write digits={int(digits)} (from 1 to {MAX_DIGITS})")
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
         shown = "a huge number" if isinstance(digits, int) and abs(digits) > 10**40 else repr(digits)[:40]
         raise BadRequest(f"digits={shown} is refused: digits is a whole number from 1 to {MAX_DIGITS}")

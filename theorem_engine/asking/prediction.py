@@ -17,13 +17,15 @@ from theorem_engine.asking.evaluation import compiled, evaluate_float64, named_p
 from theorem_engine.asking.guard import at, guarded
 from theorem_engine.asking.point import Point, read_point, warn_about_outputs
 from theorem_engine.asking.prediction_text import canonical_letters, prediction_html, prediction_text
+from theorem_engine.asking.prediction_value import main_quantity, nothing_there, output_of, parts_of
+from theorem_engine.asking.quantity import Numeric, Quantity
 from theorem_engine.asking.ranges import within_ranges
 from theorem_engine.backends import get_backend
 from theorem_engine.base.errors import BadRequest, NotAvailable, NotConverged, TheoremEngineError, ValidityWarning
 from theorem_engine.base.exact import to_text
 from theorem_engine.base.random_sets import LEVEL
 from theorem_engine.base.text import jsonable
-from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.statement import assemble, shape_errors
 
@@ -32,9 +34,12 @@ MAX_DIGITS = 1000
 GUARD = 12
 
 
-@dataclass(frozen=True)
-class Prediction:
+@dataclass(frozen=True, eq=False)
+class Prediction(Numeric):
     """A number by name: the main output, all outputs, and how far they can be trusted.
+
+    It may stand in arithmetic, which carries its error (``quantity``); ``p["excess"]`` and ``p.excess`` are its other
+    outputs with theirs. Predictions are compared and hashed by value, as numbers are.
 
     ``error`` is the absolute error of ``value``, ``errors`` those of all outputs by name, in the shape of each: None
     for words and truth values, infinite where it could not be worked out. In double precision they are worked out
@@ -65,8 +70,36 @@ class Prediction:
         """Absolute error of the value; of its worst part if it has several."""
         return worst(self.errors[self.entry.main_output])
 
-    def __float__(self) -> float:
-        return float(self.value)
+    def quantity(self) -> Quantity:
+        """The value with its error, for arithmetic; an error where what is asked for does not exist."""
+        return main_quantity(self)
+
+    @property
+    def missing(self) -> str:
+        """Why the outputs are values of nothing, where they are; else no text."""
+        return nothing_there(self)
+
+    def __getitem__(self, name: str) -> Any:
+        return output_of(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        # only what is no attribute; names with underscores are asked for by copying and pickling
+        if name.startswith("_") or name not in self.outputs:
+            known = "" if name.startswith("_") else f"; its outputs are {', '.join(self.outputs)}"
+            raise AttributeError(f"a prediction has no attribute {name!r}{known}")
+        return output_of(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.outputs})
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError:
+            return hash((self.entry.id, self.method))
+
+    def __reduce__(self) -> Any:
+        return parts_of(self)
 
     def __str__(self) -> str:
         return prediction_text(self)
@@ -91,6 +124,7 @@ class Prediction:
             "digits": self.digits,
             "method": self.method,
             "seconds": self.seconds,
+            **({"missing": self.missing} if self.missing else {}),
         }
 
 
@@ -105,10 +139,11 @@ def worst(errors: Any) -> Any:
     return 0.0 if errors is None else errors
 
 
-def predict(id: str, *, digits: int | None = None, certified: bool = False, **parameters: Any) -> Prediction:
+def predict(id: Named, *, digits: int | None = None, certified: bool = False, **parameters: Any) -> Prediction:
     """The value of an entry at a point.
 
-    Parameters are the entry's own letters; ``digits`` asks for more than double precision.
+    An entry or another prediction may stand in place of the id. Parameters are the entry's own letters; ``digits``
+    asks for more than double precision.
 
     >>> predict("marion2025.linear-risk", gamma=1, L=10).value
     0.9

@@ -30,7 +30,8 @@ def prediction_text(prediction: Prediction) -> str:
     lines = [f"  {name.ljust(width)} = {value}{remark}" for name, value, remark in rows]
     follows = ", ".join(f"{name}={v:.6g}" for name, v in canonical_letters(prediction).items())
     head = [f"{prediction.entry.id} at {point}" if point else prediction.entry.id]
-    return "\n".join([*head, *([f"  that is {follows}"] if follows else []), *lines])
+    none = [f"  {prediction.missing}"] if prediction.missing else []
+    return "\n".join([*head, *none, *([f"  that is {follows}"] if follows else []), *lines])
 
 
 def canonical_letters(prediction: Prediction) -> Mapping[str, Any]:
@@ -81,4 +82,6 @@ def prediction_html(prediction: Prediction) -> str:
         f"<tr><th>{escape(name)}</th><td>{escape(value)}</td><td>{escape(remark.replace('+-', '±').strip())}</td></tr>"
         for name, value, remark in _prediction_rows(prediction)
     )
-    return f"<div><code>{escape(prediction.entry.id)}</code> at {point or 'its only point'}<table>{rows}</table></div>"
+    none = f"<p>{escape(prediction.missing)}</p>" if prediction.missing else ""
+    place = f"<code>{escape(prediction.entry.id)}</code> at {point or 'its only point'}"
+    return f"<div>{place}{none}<table>{rows}</table></div>"

@@ -17,7 +17,7 @@ from theorem_engine.asking.ranges import within_ranges
 from theorem_engine.backends import get_backend
 from theorem_engine.base.errors import BadRequest, NotAvailable, NotConverged, OutOfDomain
 from theorem_engine.base.exact import NotANumber, as_float, as_fraction, read_number, to_text
-from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.domains import Structured
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.letters import Letter
@@ -94,7 +94,7 @@ def batch(dimension: str, **columns: Any) -> Batch:
 
 
 def sweep(
-    id: str,
+    id: Named,
     *,
     digits: int | None = None,
     jobs: int | None = None,

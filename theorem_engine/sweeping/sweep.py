@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from theorem_engine.asking.citation import remember
@@ -44,12 +45,18 @@ class Grid:
         return len(self.values)
 
 
-def grid(low: Any, high: Any, count: int, log: bool = False) -> Grid:
+def grid(low: Any, high: Any, count: int, log: bool = False, whole: bool = False) -> Grid:
     """Values from low to high, both included; ``log=True`` spaces them geometrically.
+
+    ``whole=True`` rounds them to whole numbers and keeps each once, so that there may be fewer than ``count``.
 
     >>> [float(v) for v in grid(0, 1, 5)]
     [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> list(grid(1, 1000, 7, log=True, whole=True))
+    [1, 3, 10, 32, 100, 316, 1000]
     """
+    if whole:
+        return _whole(grid(low, high, count, log), low, high)
     try:
         first, last = read_number(low), read_number(high)
     except NotANumber as reason:
@@ -71,6 +78,16 @@ def grid(low: Any, high: Any, count: int, log: bool = False) -> Grid:
         raise BadRequest("grid: the ends of an even grid must be rational; use decimals")
     step = (b_exact - a_exact) / (count - 1)
     return Grid(tuple(a_exact + i * step for i in range(count)))
+
+
+def _whole(values: Grid, low: Any, high: Any) -> Grid:
+    """The nearest whole numbers, each once; the ends must be whole themselves."""
+    for end in (low, high):
+        fraction = as_fraction(read_number(end))
+        if fraction is None or fraction.denominator != 1:
+            raise BadRequest(f"grid: {to_text(end)} is not a whole number; with whole=True both ends must be")
+    exact = [as_fraction(v) for v in values]
+    return Grid(tuple(dict.fromkeys(math.floor(v + Fraction(1, 2)) for v in exact if v is not None)))
 
 
 @dataclass(frozen=True)

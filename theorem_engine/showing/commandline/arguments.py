@@ -20,7 +20,9 @@ from theorem_engine.base.files import refuse_existing
 from theorem_engine.base.spelling import spelled
 
 _NAMED = re.compile(r"([^\W\d]\w*)=(.*)", re.DOTALL)
-_GRID = re.compile(r"[^:]+:[^:]+:[0-9]+(?::(?:log|whole)){0,2}")
+_GRID = re.compile(r"[^:,]+:[^:,]+:[0-9]+(?::(?:log|whole)){0,2}")
+#: Lengths with their weights, which together are one value.
+_DISTRIBUTION = re.compile(r"\s*[0-9]+\s*:[^:,]+(?:,\s*[0-9]+\s*:[^:,]+)+")
 #: Numbers with commas between them.
 _LIST = re.compile(r"[-+.0-9eE/]+(?:,[-+.0-9eE/]+)+")
 #: Ids of entries and figures, which no value of a letter looks like.
@@ -221,17 +223,34 @@ def check_out(out: Path | None, known: tuple[str, ...], overwrite: bool) -> None
 
 
 def axis_of(name: str, text: str) -> Any:
-    """One value, a grid ``low:high:count[:log]``, or a list ``a,b,c``."""
+    """One value, a grid ``low:high:count[:log][:whole]``, or a list ``a,b,c``."""
     from theorem_engine.sweeping.sweep import grid
 
-    if ":" in text:
+    if _DISTRIBUTION.fullmatch(text):
+        return text
+    values = _split(text)
+    if len(values) == 1 and ":" in text and not text.strip().startswith("{"):
         low, high, *rest = text.split(":")
-        if len(rest) not in (1, 2) or rest[1:] not in ([], ["log"]):
-            raise BadRequest(f"{name}={text[:80]!r} is no grid; a grid is low:high:count or low:high:count:log")
-        return grid(low, high, whole_number(f"{name}: count", rest[0]) or 0, log=len(rest) == 2)
-    # a comma inside brackets belongs to the value, as in uniform(1,3)
-    values = re.split(r",(?![^(]*\))", text)
+        if not 1 <= len(rest) <= 3 or not set(rest[1:]) <= {"log", "whole"} or len(set(rest[1:])) < len(rest[1:]):
+            raise BadRequest(
+                f"{name}={text[:80]!r} is no grid; a grid is low:high:count, low:high:count:log or with :whole for "
+                "whole numbers"
+            )
+        count = whole_number(f"{name}: count", rest[0]) or 0
+        return grid(low, high, count, log="log" in rest, whole="whole" in rest)
     return values if len(values) > 1 else text
+
+
+def _split(text: str) -> list[str]:
+    """The parts of a list; a comma inside brackets belongs to a value, as in uniform(1,3)."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "({[") - (character in ")}]")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def option_like(name: str, default: Any, text: str) -> Any:

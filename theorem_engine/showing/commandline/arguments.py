@@ -29,7 +29,7 @@ _LIST = re.compile(r"[-+.0-9eE/]+(?:,[-+.0-9eE/]+)+")
 _ID = re.compile(r"[a-z][a-z0-9]*\.[a-z][a-z0-9.-]*")
 _LETTERS, _LEFT_OVER = "theorem_engine.language.letters", "theorem_engine.left_over"
 #: Parameters of the Python functions themselves, which no letter can be named after.
-_TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor")
+_TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor", "mask", "store", "along")
 
 
 class Query(TyperCommand):
@@ -224,7 +224,7 @@ def check_out(out: Path | None, known: tuple[str, ...], overwrite: bool) -> None
 
 def axis_of(name: str, text: str) -> Any:
     """One value, a grid ``low:high:count[:log][:whole]``, or a list ``a,b,c``."""
-    from theorem_engine.sweeping.sweep import grid
+    from theorem_engine.sweeping.grids import grid
 
     if _DISTRIBUTION.fullmatch(text):
         return text
@@ -239,6 +239,14 @@ def axis_of(name: str, text: str) -> Any:
         count = whole_number(f"{name}: count", rest[0]) or 0
         return grid(low, high, count, log="log" in rest, whole="whole" in rest)
     return values if len(values) > 1 else text
+
+
+def accuracy_of(text: str) -> bool | str:
+    """Where the errors of a sweep are worked out."""
+    known: dict[str, bool | str] = {"every": True, "coarse": "coarse", "none": False}
+    if text not in known:
+        raise BadRequest(f"--errors {text[:40]!r} is not every, coarse or none")
+    return known[text]
 
 
 def _split(text: str) -> list[str]:

@@ -188,10 +188,12 @@ def test_a_file_that_cannot_be_written_is_no_traceback(tmp_path, monkeypatch):
 
 def test_sweep_prints_csv_with_one_line_per_point():
     lines = output_of("sweep", "gaussian.erf-mean", "t=-1:1:5", "g=0,1").splitlines()
-    assert lines[0] == "t,g,value"
+    assert lines[0] == "t,g,value,value_error"
     assert len(lines) == 11
-    t, g, value = (float(cell) for cell in lines[2].split(","))
-    assert value == te.predict("gaussian.erf-mean", t=t, g=g).value
+    t, g, value, error = (float(cell) for cell in lines[2].split(","))
+    there = te.predict("gaussian.erf-mean", t=t, g=g)
+    assert value == there.value
+    assert error == pytest.approx(there.error)
 
 
 def test_sweep_on_a_geometric_grid():
@@ -202,7 +204,7 @@ def test_sweep_on_a_geometric_grid():
 
 
 def test_sweep_of_one_point_is_one_line():
-    assert output_of("sweep", "gaussian.erf-mean", "t=0", "g=1").splitlines() == ["value", "0.0"]
+    assert output_of("sweep", "gaussian.erf-mean", "t=0", "g=1").splitlines() == ["value,value_error", "0.0,0.0"]
 
 
 def test_sweep_writes_files(tmp_path):

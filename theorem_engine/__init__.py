@@ -42,7 +42,8 @@ _PUBLIC = {
     "theorem_engine.asking.explanation": ("explain",),
     "theorem_engine.showing.plot": ("figure",),
     "theorem_engine.language.figure": ("figures",),
-    "theorem_engine.sweeping.sweep": ("batch", "grid", "sweep"),
+    "theorem_engine.sweeping.grids": ("batch", "grid"),
+    "theorem_engine.sweeping.sweep": ("sweep",),
     "theorem_engine.asking.prediction": ("Prediction", "predict"),
 }
 #: Words for authors of entries.

@@ -153,7 +153,7 @@ def gradient_flow(m, *, population):
         "risk": RISK,
         **SEVEN,
         "eigenvalues": Output("Hessian eigenvalues in the span of k*, v* and two further directions, falling"),
-        "exists": Output("whether all of them are positive and k is mainly along v*"),
+        "exists": Output("whether all of them are positive and k is mainly along v*", existence=True),
     },
     assumes=MODEL,
     requires=(FINITE_SPIKE,),

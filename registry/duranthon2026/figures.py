@@ -18,7 +18,10 @@ def minimal_risks(axis, places, activations, **fixed):
     import xarray
 
     found = {
-        name: ((axis,), te.sweep(MINIMAL, activation=name, **{axis: list(places)}, **fixed)["risk"].values)
+        name: (
+            (axis,),
+            te.sweep(MINIMAL, errors=False, activation=name, **{axis: list(places)}, **fixed)["risk"].values,
+        )
         for name in activations
     }
     return xarray.Dataset(found, coords={axis: list(places)})
@@ -58,7 +61,7 @@ def fig_2(count=9):
         signals = [float(f"{x:.4g}") for x in np.linspace(0, top, count)]
         for name, length in LENGTHS.items():
             part = minimal_risks("nu", signals, RIVALS, task=task, L=length)
-            part["bayes"] = (("nu",), te.sweep(BAYES, task=task, L=length, nu=signals)["risk"].values)
+            part["bayes"] = (("nu",), te.sweep(BAYES, errors=False, task=task, L=length, nu=signals)["risk"].values)
             parts[f"{task}_{name}"] = part
     return in_panels(parts)
 
@@ -109,7 +112,7 @@ def fig_4(runs=20, time="100", L=3, seed=0, noise=0.1, jobs=2):
     """
     starts = te.batch("run", **noisy_starts(runs, seed, noise, (0, 0)))
     flow = {"task": "spiked", "activation": "softmax", "nu": ["1/2", 1, 2], "L": L, "time": time}
-    data = te.sweep("duranthon2026.gradient-flow", **flow, along=starts, jobs=jobs)
+    data = te.sweep("duranthon2026.gradient-flow", errors=False, **flow, along=starts, jobs=jobs)
     data["R_kk"] = data["q_kk"] - data["m_kk"] ** 2 - data["m_kv"] ** 2
     data["R_vv"] = data["q_vv"] - data["m_vv"] ** 2 - data["m_vk"] ** 2
     data["R_kv"] = data["q_kv"] - data["m_kk"] * data["m_vk"] - data["m_kv"] * data["m_vv"]
@@ -158,7 +161,9 @@ def fig_5(L=10):
         for name, reached in {"softmax": places, "softplus": [1.0, 2.0] if task == "spiked" else []}.items():
             risks = np.full(len(places), np.nan)
             if reached:
-                wrong = te.sweep("duranthon2026.mismatched-minimum", task=task, activation=name, L=L, nu=reached)
+                wrong = te.sweep(
+                    "duranthon2026.mismatched-minimum", errors=False, task=task, activation=name, L=L, nu=reached
+                )
                 here = wrong["exists"].values.astype(bool)
                 risks[: len(reached)] = np.where(here, wrong["risk"].values, np.nan)
             part[f"mismatched_{name}"] = (("nu",), risks)

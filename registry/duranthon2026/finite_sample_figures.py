@@ -27,7 +27,7 @@ def swept(entry, points, label, folder, jobs):
     """An entry at listed points, as a mapping of outputs to lists."""
     columns = {name: [point[name] for point in points] for name in points[0]}
     chosen = executor(label, len(points), folder, jobs)
-    return te.sweep(entry, along=te.batch("point", **columns), L=TOKENS, executor=chosen)
+    return te.sweep(entry, errors=False, along=te.batch("point", **columns), L=TOKENS, executor=chosen)
 
 
 def trained(point):

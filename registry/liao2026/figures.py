@@ -39,7 +39,7 @@ def curves(panel, axis, places, lines):
 
     found = {}
     for label, (entry, fixed) in lines.items():
-        values = te.sweep(entry, **{axis: list(places)}, **fixed)["error"].values
+        values = te.sweep(entry, errors=False, **{axis: list(places)}, **fixed)["error"].values
         found[f"{panel}_{label}"] = ((f"{panel}_{axis}",), values)
     return xarray.Dataset(found, coords={f"{panel}_{axis}": list(places)})
 
@@ -320,10 +320,10 @@ def phase(count=41, nonlinearity="tanh"):
     aligned weights in a window of signal strengths.
     """
     axes = {"c": grid(0.05, 20, count), "gamma": grid(0.01, 100, count)}
-    attention = te.sweep(NULL, nonlinearity=nonlinearity, **axes)["error"]
-    window = te.sweep("liao2026.reversal", nonlinearity=nonlinearity, **axes)
+    attention = te.sweep(NULL, errors=False, nonlinearity=nonlinearity, **axes)["error"]
+    window = te.sweep("liao2026.reversal", errors=False, nonlinearity=nonlinearity, **axes)
     data = window[["exists", "snr_low", "snr_high", "best_ratio_snr"]]
-    return data.assign(gap=attention - te.sweep(RIDGE, **axes)["error"])
+    return data.assign(gap=attention - te.sweep(RIDGE, errors=False, **axes)["error"])
 
 
 @phase.drawing

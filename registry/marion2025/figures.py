@@ -43,7 +43,7 @@ def with_excess(path, lam, schedule, **model):
     temperatures = np.broadcast_to(float(lam) / (1 + float(schedule) * clock), path["trajectory_kappa"].shape)
     columns = {name: np.clip(path[f"trajectory_{name}"].values, -1, 1).ravel() for name in NAMES}
     points = te.batch("moment", lam=temperatures.ravel(), **columns)
-    excess = te.sweep("marion2025.risk", along=points, **model)["excess"].values
+    excess = te.sweep("marion2025.risk", errors=False, along=points, **model)["excess"].values
     path["excess"] = (("run", "trajectory_step"), excess.reshape(temperatures.shape))
     path["distance"] = np.sqrt(sum(path[f"trajectory_{name}"] ** 2 for name in ("theta", "eta", "rho")))
     return path
@@ -74,7 +74,7 @@ def fig_3(runs=30, seed=0):
     for name, setting in SETTINGS.items():
         law = {key: setting[key] for key in ("lam", "schedule", "alpha", "steps")}
         starts = te.batch("run", **random_starts(MODEL["d"], runs, seed, setting["manifold"]))
-        path = te.sweep("marion2025.pgd", along=starts, trajectory=setting["log"], **law, **MODEL)
+        path = te.sweep("marion2025.pgd", errors=False, along=starts, trajectory=setting["log"], **law, **MODEL)
         path = with_excess(path, law["lam"], law["schedule"], **MODEL)
         renamed = {v: f"{name}_{v}" for v in (*path.data_vars, *path.coords) if v != "run"}
         parts.append(path.rename(renamed))
@@ -133,7 +133,7 @@ def fig_4(runs=30, steps=20_000, seed=0):
     model = {"gamma": "sqrt(1/2)", "d": 80, "L": 10}
     law = {"lam": 2, "schedule": "0.0001"}
     starts = te.batch("run", seed=range(seed, seed + runs), **random_starts(model["d"], runs, seed))
-    path = te.sweep("marion2025.stochastic-pgd", along=starts, trajectory=max(1, steps // 200), eps="0.1",
+    path = te.sweep("marion2025.stochastic-pgd", errors=False, along=starts, trajectory=max(1, steps // 200), eps="0.1",
                     alpha="0.001", batch=5, steps=steps, **law, **model)  # fmt: skip
     return with_excess(path, law["lam"], law["schedule"], **model)
 
@@ -164,7 +164,7 @@ def draw_4(data, figure):
 def fig_5(lam="0.1", points=25):
     """The five fixed points by kind, and the field -(R_kappa (1 - kappa^2), R_nu (1 - nu^2)) by its magnitude."""
     grid = te.grid(-1, 1, points)
-    field = te.sweep("marion2025.risk", kappa=grid, nu=grid, theta=0, eta=0, rho=0, lam=lam, **MODEL)
+    field = te.sweep("marion2025.risk", errors=False, kappa=grid, nu=grid, theta=0, eta=0, rho=0, lam=lam, **MODEL)
     data = field[["excess"]]
     data["flow_kappa"] = -field["d_kappa"] * (1 - field["kappa"] ** 2)
     data["flow_nu"] = -field["d_nu"] * (1 - field["nu"] ** 2)
@@ -211,7 +211,7 @@ def swapped(runs=200, seed=0, steps=20_000):
     shares = []
     for lam in temperatures:
         starts = te.batch("run", **random_starts(MODEL["d"], runs, seed))
-        end = te.sweep("marion2025.pgd", along=starts, lam=lam, alpha="0.004", steps=steps, **MODEL)
+        end = te.sweep("marion2025.pgd", errors=False, along=starts, lam=lam, alpha="0.004", steps=steps, **MODEL)
         theta = te.predict("marion2025.swapped-minimum", lam=lam, **MODEL).value
         # both attractors come in mirror images: compare absolute values
         ends = np.abs(np.stack([end[name].values for name in NAMES], axis=-1))

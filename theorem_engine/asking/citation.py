@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from theorem_engine.language.references import bibtex, works_of
 
 if TYPE_CHECKING:
+    from theorem_engine.language.catalogue import Named
     from theorem_engine.language.entry import Entry
 
 _used: dict[str, str] = {}
@@ -19,7 +20,7 @@ def remember(entry: Entry) -> None:
         _used[entry.id] = entry.module
 
 
-def cite(*ids: str) -> str:
+def cite(*ids: Named) -> str:
     """BibTeX of the entries named, or of everything queried in this session, and of what they rest on.
 
     >>> cite("marion2025.linear-risk").splitlines()[0]

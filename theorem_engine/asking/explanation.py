@@ -18,7 +18,7 @@ from theorem_engine.asking.prediction_text import prediction_text
 from theorem_engine.base.errors import ValidityWarning
 from theorem_engine.base.reports import Note, listening
 from theorem_engine.base.text import error_text, jsonable
-from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.letters import ABSENT, CANONICAL
 from theorem_engine.language.operators.base import Component
 from theorem_engine.planning.plan import Evaluate, Operate, Plan, Solve, Step
@@ -232,7 +232,7 @@ class Explanation:
         yield from ((place[need], i) for i, q in enumerate(self.quantities) for need in q.needs)
 
 
-def explain(id: str, *, digits: int | None = None, **point: Any) -> Explanation:
+def explain(id: Named, *, digits: int | None = None, **point: Any) -> Explanation:
     """The graph that a query walks; with a point it is walked, and the methods report.
 
     With an id alone, or an id and its options, the plan is explained without evaluating anything.

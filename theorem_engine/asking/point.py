@@ -19,6 +19,7 @@ from theorem_engine.base.errors import (
     nearest,
 )
 from theorem_engine.base.exact import NotANumber, compare, to_text
+from theorem_engine.base.spelling import spelled
 from theorem_engine.language.conditions import Undecided
 from theorem_engine.language.domains import ComplexValue, Rejected, Structured
 from theorem_engine.language.letters import ABSENT
@@ -88,9 +89,10 @@ def check_names(entry: Entry, given: Mapping[str, Any]) -> None:
     names = [letter.name for letter in entry.given]
     for name in given:
         if name not in names:
+            # a Greek letter is near to its name, which its characters do not show
+            close = nearest(spelled(str(name)[:60]), names, 1)
             raise UnknownParameter(
-                f"{entry.id} has no parameter {str(name)[:60]!r}{nearest(str(name)[:60], names, 1)}. It takes "
-                f"{', '.join(names)}."
+                f"{entry.id} has no parameter {str(name)[:60]!r}{close}. It takes {', '.join(names)}."
             )
     missing = [letter for letter in entry.given if letter.is_required and letter.name not in given]
     if missing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import warnings
 from collections.abc import Mapping
@@ -17,13 +18,15 @@ from theorem_engine.asking.evaluation import compiled, evaluate_float64, named_p
 from theorem_engine.asking.guard import at, guarded
 from theorem_engine.asking.point import Point, read_point, warn_about_outputs
 from theorem_engine.asking.prediction_text import canonical_letters, prediction_html, prediction_text
+from theorem_engine.asking.prediction_value import main_quantity, nothing_there, output_of, parts_of
+from theorem_engine.asking.quantity import Numeric, Quantity
 from theorem_engine.asking.ranges import within_ranges
 from theorem_engine.backends import get_backend
 from theorem_engine.base.errors import BadRequest, NotConverged, TheoremEngineError, ValidityWarning
 from theorem_engine.base.exact import to_text
 from theorem_engine.base.random_sets import LEVEL
 from theorem_engine.base.text import jsonable
-from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.statement import assemble, shape_errors
 
@@ -32,9 +35,12 @@ MAX_DIGITS = 1000
 GUARD = 12
 
 
-@dataclass(frozen=True)
-class Prediction:
+@dataclass(frozen=True, eq=False)
+class Prediction(Numeric):
     """A number by name: the main output, all outputs, and how far they can be trusted.
+
+    It may stand in arithmetic, which carries its error (``quantity``); ``p["excess"]`` and ``p.excess`` are its other
+    outputs with theirs. Predictions are compared and hashed by value, as numbers are.
 
     ``error`` is the absolute error of ``value``, ``errors`` those of all outputs by name, in the shape of each: None
     for words and truth values, infinite where it could not be worked out. In double precision they are worked out
@@ -67,8 +73,36 @@ class Prediction:
         """Absolute error of the value; of its worst part if it has several."""
         return worst(self.errors[self.entry.main_output])
 
-    def __float__(self) -> float:
-        return float(self.value)
+    def quantity(self) -> Quantity:
+        """The value with its error, for arithmetic; an error where what is asked for does not exist."""
+        return main_quantity(self)
+
+    @property
+    def missing(self) -> str:
+        """Why the outputs are values of nothing, where they are; else no text."""
+        return nothing_there(self)
+
+    def __getitem__(self, name: str) -> Any:
+        return output_of(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        # only what is no attribute; names with underscores are asked for by copying and pickling
+        if name.startswith("_") or name not in self.outputs:
+            known = "" if name.startswith("_") else f"; its outputs are {', '.join(self.outputs)}"
+            raise AttributeError(f"a prediction has no attribute {name!r}{known}")
+        return output_of(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.outputs})
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError:
+            return hash((self.entry.id, self.method))
+
+    def __reduce__(self) -> Any:
+        return parts_of(self)
 
     def __str__(self) -> str:
         return prediction_text(self)
@@ -94,6 +128,7 @@ class Prediction:
             "method": self.method,
             "seconds": self.seconds,
             "certificate": None if self.certificate is None else self.certificate.to_json(),
+            **({"missing": self.missing} if self.missing else {}),
         }
 
 
@@ -108,11 +143,12 @@ def worst(errors: Any) -> Any:
     return 0.0 if errors is None else errors
 
 
-def predict(id: str, *, digits: int | None = None, certified: bool = False, **parameters: Any) -> Prediction:
+def predict(id: Named, *, digits: int | None = None, certified: bool = False, **parameters: Any) -> Prediction:
     """The value of an entry at a point.
 
-    Parameters are the entry's own letters; ``digits`` asks for more than double precision, ``certified`` for an
-    enclosure with a proof, to 15 digits or as many as are asked for.
+    An entry or another prediction may stand in place of the id. Parameters are the entry's own letters; ``digits``
+    asks for more than double precision, ``certified`` for an enclosure with a proof, to 15 digits or as many as are
+    asked for.
 
     >>> predict("marion2025.linear-risk", gamma=1, L=10).value
     0.9
@@ -166,6 +202,8 @@ def check_digits(digits: Any) -> None:
     """Digits are a whole number from 1 to the limit, or None."""
     if digits is None:
         return
+    if isinstance(digits, str) and re.fullmatch(r"\s*[0-9]{1,4}\s*", digits):
+        raise BadRequest(f"digits={digits!r} is text; write digits={int(digits)} (from 1 to {MAX_DIGITS})")
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
         shown = "a huge number" if isinstance(digits, int) and abs(digits) > 10**40 else repr(digits)[:40]
         raise BadRequest(f"digits={shown} is refused: digits is a whole number from 1 to {MAX_DIGITS}")

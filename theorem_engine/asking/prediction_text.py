@@ -30,8 +30,9 @@ def prediction_text(prediction: Prediction) -> str:
     lines = [f"  {name.ljust(width)} = {value}{remark}" for name, value, remark in rows]
     follows = ", ".join(f"{name}={v:.6g}" for name, v in canonical_letters(prediction).items())
     head = [f"{prediction.entry.id} at {point}" if point else prediction.entry.id]
+    none = [f"  {prediction.missing}"] if prediction.missing else []
     proved = [f"  {line}" for line in certificate_lines(prediction)]
-    return "\n".join([*head, *([f"  that is {follows}"] if follows else []), *lines, *proved])
+    return "\n".join([*head, *none, *([f"  that is {follows}"] if follows else []), *lines, *proved])
 
 
 def certificate_lines(prediction: Prediction) -> list[str]:
@@ -92,6 +93,7 @@ def prediction_html(prediction: Prediction) -> str:
         f"<tr><th>{escape(name)}</th><td>{escape(value)}</td><td>{escape(remark.replace('+-', '±').strip())}</td></tr>"
         for name, value, remark in _prediction_rows(prediction)
     )
+    none = f"<p>{escape(prediction.missing)}</p>" if prediction.missing else ""
     proved = "".join(f"<p>{escape(line)}</p>" for line in certificate_lines(prediction))
-    where = f"<code>{escape(prediction.entry.id)}</code> at {point or 'its only point'}"
-    return f"<div>{where}<table>{rows}</table>{proved}</div>"
+    place = f"<code>{escape(prediction.entry.id)}</code> at {point or 'its only point'}"
+    return f"<div>{place}{none}<table>{rows}</table>{proved}</div>"

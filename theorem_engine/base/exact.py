@@ -75,7 +75,7 @@ def read_number(given: Any) -> Exact:
         return _in_range(given)
     if isinstance(given, Decimal):
         if given.is_nan():
-            raise NotANumber("is NaN")
+            raise NotANumber("is NaN, which is no number")
         if given.is_infinite():
             return math.copysign(math.inf, given)
         if not given.is_zero() and abs(given.adjusted()) > MAX_EXPONENT:
@@ -96,7 +96,7 @@ def _in_range(number: Any) -> Any:
 
 def _checked_float(number: float) -> float:
     if number != number:
-        raise NotANumber("is NaN")
+        raise NotANumber("is NaN, which is no number")
     if math.isfinite(number) and number and not 1e-300 <= abs(number) <= 1e300:
         raise NotANumber(f"is beyond 1e{MAX_EXPONENT} or below 1e-{MAX_EXPONENT}")
     return number
@@ -110,6 +110,8 @@ def _read_text(text: str) -> Exact:
     negative = body[:1] == "-"
     if body[:1] in ("-", "+"):
         body = body[1:].lstrip()
+    if body.lower() == "nan":
+        raise NotANumber("is NaN, which is no number")
     if _INFINITY.fullmatch(body):
         return -math.inf if negative else math.inf
     root = _SQRT.fullmatch(body)
@@ -151,7 +153,7 @@ def _read_foreign(given: Any) -> Exact:
     package = type(given).__module__.partition(".")[0]
     if package == "numpy":
         if getattr(given, "ndim", 1) != 0:
-            raise NotANumber("is an array; te.sweep takes arrays")
+            raise NotANumber("is an array, not a number; te.sweep takes arrays")
         item = given.item()
         if isinstance(item, bool) or not isinstance(item, (int, float)):
             raise NotANumber("is not a real number")
@@ -161,7 +163,7 @@ def _read_foreign(given: Any) -> Exact:
         import mpmath
 
         if mpmath.isnan(given):
-            raise NotANumber("is NaN")
+            raise NotANumber("is NaN, which is no number")
         if mpmath.isinf(given):
             return math.inf if given > 0 else -math.inf
         man, exp = given.man_exp
@@ -170,6 +172,8 @@ def _read_foreign(given: Any) -> Exact:
         return _in_range(Fraction(int(man)) * Fraction(2) ** int(exp))
     if package == "sympy":
         return _read_sympy(given)
+    if hasattr(given, "__len__") and hasattr(given, "__iter__"):
+        raise NotANumber(f"is a {type(given).__name__}, not a number; te.sweep takes several values of a letter")
     raise NotANumber(f"is a {type(given).__name__}, not a number")
 
 

@@ -25,7 +25,7 @@ from theorem_engine.checking.simulators import (
     random_letters,
     split_variants,
 )
-from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.entry import Entry
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Simulation:
 
 
 def simulate(
-    id: str,
+    id: Named,
     *,
     samples: int | None = None,
     seconds: float = 20,

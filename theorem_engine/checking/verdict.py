@@ -25,7 +25,7 @@ from theorem_engine.base.exact import to_text
 from theorem_engine.checking.evidence import POWER, RELEVANT, Effort, Evidence, Row, flat_outputs, read_effort
 from theorem_engine.checking.simulation import gather, time_limit
 from theorem_engine.checking.simulators import random_letters, split_variants
-from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.entry import Entry
 
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
@@ -140,7 +140,7 @@ def _short(value: Any) -> str:
 
 
 def check(
-    id: str,
+    id: Named,
     *,
     seconds: float = 20,
     samples: int | None = None,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from theorem_engine.base.errors import BadNumber, OutOfDomain
-from theorem_engine.base.exact import NotANumber
-from theorem_engine.language.domains import Choice, Domain, drawn_name
+from theorem_engine.base.exact import NotANumber, as_fraction, read_number
+from theorem_engine.language.domains import Choice, Domain, Rejected, drawn_name
+from theorem_engine.language.expressions import activation_parts, is_word
 from theorem_engine.language.functions import (
     OwenT,
     erfcx,
@@ -22,6 +23,7 @@ from theorem_engine.language.functions import (
     normal_pdf,
     softplus,
 )
+from theorem_engine.language.gaussian_data import kinks
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -97,6 +99,9 @@ class Normalised:
     def log_at(self, score: Any) -> Any:
         """The logarithm of the kernel at a score."""
         kernel = self.kernel
+        if kernel.has(sympy.Max, sympy.Min, sympy.Abs):
+            # a logarithm needs to see where the kernel vanishes
+            kernel = sympy.piecewise_fold(kernel.rewrite(sympy.Piecewise))
         if isinstance(kernel, sympy.Piecewise):
             parts = [(-sympy.oo if k == 0 else _logarithm(k), condition) for k, condition in kernel.args]
             return sympy.Piecewise(*parts).xreplace({_SCORE: sympy.sympify(score, strict=True)})
@@ -125,9 +130,11 @@ class Activation(Domain):
         return tuple(name for name, _ in self.named)
 
     def read(self, given: Any) -> Any:
-        """A known name, or an object that says how its expression is meant; text is never parsed as mathematics."""
+        """A known name, or an expression with how it is meant; text is read by a grammar and never evaluated."""
         if isinstance(given, (ElementWise, Normalised)):
             return given
+        if isinstance(given, str) and given not in self.names and not is_word(given):
+            return read_activation(given)
         if isinstance(given, sympy.Basic):
             raise NotANumber("does not say how it is meant; write ElementWise(expression) or Normalised(expression)")
         return Choice(self.names).read(given)
@@ -139,7 +146,7 @@ class Activation(Domain):
     def describe(self) -> str:
         """The names, and the open door."""
         listed = ", ".join(repr(name) for name in self.names)
-        return f"one of {listed}, or ElementWise(...) or Normalised(...) of a SymPy expression of one letter"
+        return f"one of {listed}, or ElementWise(...) or Normalised(...) of an expression of one letter such as 1+x**2"
 
     def to_json(self) -> Any:
         """The names, for a form."""
@@ -148,6 +155,33 @@ class Activation(Domain):
     def draw(self, rng: Generator, typical: tuple[Any, ...] | None) -> str:
         """One of the names."""
         return drawn_name(self.names, rng, typical)
+
+
+def read_activation(text: str) -> ElementWise | Normalised:
+    """An activation as text, ``ElementWise(exp(x))`` or ``Normalised(1 + max(0, x), extra=1)``; kinks are found.
+
+    >>> str(read_activation("ElementWise(max(0, x))")), read_activation("ElementWise(max(0, x))").breaks
+    ('ElementWise(Max(0, chi))', (0,))
+    """
+    kind, expression, extra = activation_parts(text)
+    try:
+        (letter,) = expression.free_symbols
+        breaks = tuple(sorted(set(kinks(expression, letter)), key=float))
+        if kind == "ElementWise":
+            return ElementWise(expression, breaks=breaks)
+        return Normalised(expression, extra=_exact(extra), breaks=breaks)
+    except BadNumber as problem:
+        raise NotANumber(f"is refused: {problem}") from None
+    except OutOfDomain as problem:
+        raise Rejected(f"is refused: {problem}") from None
+
+
+def _exact(text: str) -> Any:
+    """An exact number from text, as SymPy has it."""
+    fraction = as_fraction(read_number(text))
+    if fraction is None:
+        raise NotANumber(f"has extra={text[:40]}, which is no rational number")
+    return sympy.Rational(*fraction.as_integer_ratio())
 
 
 def _read(expression: Any) -> Any:

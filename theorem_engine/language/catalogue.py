@@ -8,12 +8,24 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from theorem_engine.base.errors import DuplicateEntry, UnknownEntry, nearest
 
 if TYPE_CHECKING:
     from theorem_engine.language.entry import Entry
+
+
+class OfAnEntry(Protocol):
+    """What knows the entry it belongs to, as a prediction does."""
+
+    @property
+    def entry(self) -> Any:
+        """The entry."""
+
+
+#: What names an entry: its id or label, itself, or anything that was made from it.
+Named: TypeAlias = "str | Entry | OfAnEntry"
 
 _entries: dict[str, Entry] = {}
 _aliases: dict[str, str] = {}
@@ -61,10 +73,13 @@ def load_all() -> None:
         load(paper)
 
 
-def find_entry(name: str) -> Entry:
-    """The entry with this id or alias; only its own paper is imported on the way."""
+def find_entry(name: Named) -> Entry:
+    """The entry with this id or alias, or behind a prediction; only its own paper is imported on the way."""
     if not isinstance(name, str):
-        raise UnknownEntry(f"an entry is named by text, not by a {type(name).__name__}")
+        found = getattr(getattr(name, "entry", name), "id", None)
+        if not isinstance(found, str):
+            raise UnknownEntry(f"an entry is named by its id, itself or a prediction, not by a {type(name).__name__}")
+        name = found
     if name not in _entries:
         load(name.partition(".")[0])
     entry = _entries.get(name) or _entries.get(_aliases.get(name, ""))

@@ -237,15 +237,17 @@ class Switch(Choice):
 
 @dataclass(frozen=True)
 class Expression(Domain):
-    """A function: one of a few names, or a SymPy expression of one letter (from Python only)."""
+    """A function: one of a few names, or an expression of one letter, as text or from SymPy."""
 
     names: tuple[str, ...]
     is_option = True
 
     def read(self, given: Any) -> Any:
-        """A known name or an expression; text is never parsed as mathematics."""
+        """A known name or an expression; text is read by a grammar of its own and never evaluated."""
         if isinstance(given, str):
-            return Choice(self.names).read(given)
+            from theorem_engine.language.expressions import function_of, is_word
+
+            return Choice(self.names).read(given) if given in self.names or is_word(given) else function_of(given)
         import sympy
 
         if not isinstance(given, sympy.Expr) or len(given.free_symbols) != 1:
@@ -256,7 +258,8 @@ class Expression(Domain):
 
     def describe(self) -> str:
         """The names, and the open door."""
-        return "one of " + ", ".join(repr(name) for name in self.names) + ", or a SymPy expression of one letter"
+        listed = ", ".join(repr(name) for name in self.names)
+        return f"one of {listed}, or an expression of one letter such as x**3 - 3*x, tanh(2*x) or max(0, x)"
 
     def to_json(self) -> Any:
         """The names, for a form."""

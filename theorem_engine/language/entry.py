@@ -71,6 +71,9 @@ class Output:
     range: Domain | None = None
     #: Whether the output is there only for some choices of the letters.
     optional: bool = False
+    #: Whether the output says, by being True, that what the entry speaks of exists; if not, the other outputs are of
+    #: nothing.
+    existence: bool = False
 
 
 class Pages(Protocol):

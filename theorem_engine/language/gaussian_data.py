@@ -47,7 +47,7 @@ def gaussian_data(function: Any) -> GaussianData:
         f = f.doit()
     try:
         _refuse_bad(f, x)
-        breaks = tuple(sorted(set(_kinks(f, x)), key=lambda place: float(place)))
+        breaks = tuple(sorted(set(kinks(f, x)), key=lambda place: float(place)))
     except Rejected as problem:
         # in the letter it was written in
         raise OutOfDomain(f"nonlinearity {function}: {problem}") from None
@@ -150,7 +150,7 @@ def _poles(f: Any, x: Any) -> str:
     return f"points of {found}" if found.is_empty is False else ""
 
 
-def _kinks(f: Any, x: Any) -> Iterator[Any]:
+def kinks(f: Any, x: Any) -> Iterator[Any]:
     """Real places where an expression may jump or bend."""
     for node in sympy.preorder_traversal(f):
         for inside in _switches(node):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lengths(Domain):
-    """A length, or a finite distribution over lengths: {2: 0.5, 3: 0.5} or "uniform(1,3)"."""
+    """A length, or a finite distribution over lengths: {2: 0.5, 3: 0.5}, "2:0.5,3:0.5" or "uniform(1,3)"."""
 
     low: int = 1
     high: int = 10**12
@@ -38,6 +38,8 @@ class Lengths(Domain):
             if last < first or last - first >= 100_000:
                 raise Rejected("names no length, or more than 100000 of them")
             weights = {n: Fraction(1, last - first + 1) for n in range(first, last + 1)}
+        elif isinstance(given, str) and ":" in given:
+            weights = {whole.read(length): read_number(weight) for length, weight in _pairs(given)}
         else:
             weights = {whole.read(given): 1}
         total: Any = sum(as_fraction(w) or Fraction(-1) for w in weights.values())
@@ -52,11 +54,25 @@ class Lengths(Domain):
 
     def describe(self) -> str:
         """What is accepted."""
-        return f"an integer from {self.low} to {self.high}, or a distribution over such integers"
+        whole = f"an integer from {self.low} to {self.high}"
+        return f"{whole}, or a distribution over such integers, 'uniform(1,3)' or '2:0.5,4:0.5'"
 
     def assumptions(self) -> Mapping[str, bool]:
         """A length is a positive whole number."""
         return {"integer": True, "positive": True}
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Lengths and weights of a text such as ``2:0.5,4:0.5``, in braces or not."""
+    body = text.strip()
+    if body.startswith("{") and body.endswith("}"):
+        body = body[1:-1]
+    pairs = [part.partition(":") for part in body.split(",")]
+    if len(pairs) > 100_000 or len({length.strip() for length, _, _ in pairs}) < len(pairs):
+        raise NotANumber("names a length twice, or too many of them")
+    if not all(sign and weight.strip() for _, sign, weight in pairs):
+        raise NotANumber("is not length:weight,length:weight")
+    return [(length, weight) for length, _, weight in pairs]
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,9 @@ class OneOf(Rule):
     required: bool = True
 
     def _listed(self) -> str:
-        return " or ".join(" and ".join(group) for group in self.groups)
+        # "c or p and n" could be read in two ways
+        joint = ", or " if any(len(group) > 1 for group in self.groups) else " or "
+        return joint.join(" and ".join(group) for group in self.groups)
 
     def check(self, entry: Any, given: Mapping[str, Any]) -> None:
         """Letters of two groups, or a group that is not whole where one is needed."""

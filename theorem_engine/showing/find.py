@@ -127,7 +127,7 @@ def _select(rows: list[Row], text: str, paper: str | None) -> Table:
     return Table(tuple(chosen), " ".join(text.split()))
 
 
-def entry(id: str) -> Entry:
+def entry(id: catalogue.Named) -> Entry:
     """The entry with an id, or with the label the paper gives it.
 
     >>> entry("marion2025.corollary-2").id

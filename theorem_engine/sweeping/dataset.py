@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
-from theorem_engine.base.exact import as_float, to_text
+from theorem_engine.base.exact import Constant, Root, as_float, to_text
 from theorem_engine.base.version import __version__
+from theorem_engine.language.domains import Structured
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.letters import ABSENT
 from theorem_engine.language.statement import leaves
@@ -19,14 +20,18 @@ class Rows(Protocol):
 
     entry: Entry
     digits: int | None
+    accuracy: bool | str
     outputs: dict[int, Mapping[str, Any]]
+    errors: dict[int, Mapping[str, Any]]
     status: dict[int, str]
+    kinds: set[str]
+    level: float | None
 
 
 def variables(
     rows: Rows, axes: Mapping[str, list[Any]], along: tuple[str, Sequence[Mapping[str, Any]]] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Data variables and coordinates: one variable per output, one dimension per swept letter."""
+    """Data variables and coordinates: one variable per output and one of its errors, one dimension per swept letter."""
     import numpy as np
 
     shape = tuple(len(values) for values in axes.values())
@@ -40,20 +45,16 @@ def variables(
         cells = [rows.outputs.get(i, {}).get(name) for i in range(count)]
         if meaning.optional and all(c is None for c in cells):
             continue
-        if any(isinstance(c, Mapping) and all(np.ndim(v) == 1 for v in c.values()) for c in cells):
-            found.update(_logs(name, cells, dims, shape))
-        elif all(_is_number(c) for c in cells if c is not None):
-            values = np.array([np.nan if c is None else float(c) for c in cells]).reshape(shape)
-            found[name] = (dims, values, {"description": meaning.meaning})
-            if rows.digits is not None:
-                from mpmath import nstr
+        made = _variables_of(name, meaning.meaning, cells, dims, shape)
+        found.update(made)
+        if rows.digits is not None and all(_is_number(c) for c in cells if c is not None):
+            from mpmath import nstr
 
-                text = ["" if c is None else nstr(c, rows.digits, strip_zeros=False) for c in cells]
-                found[f"{name}_text"] = (dims, np.array(text, dtype=object).reshape(shape))
-        elif all(isinstance(c, (bool, str)) for c in cells if c is not None):
-            found[name] = (dims, np.array(cells, dtype=object).reshape(shape), {"description": meaning.meaning})
-        else:
-            found.update(_parts(name, meaning.meaning, cells, dims, shape))
+            text = ["" if c is None else nstr(c, rows.digits, strip_zeros=False) for c in cells]
+            found[f"{name}_text"] = (dims, np.array(text, dtype=object).reshape(shape))
+        if rows.accuracy:
+            errors = [rows.errors.get(i, {}).get(name) for i in range(count)]
+            found.update(_errors_of(rows, made, _variables_of(name, "", _filled(rows, cells, errors), dims, shape)))
     if rows.status:
         found["status"] = (dims, np.array([rows.status.get(i, "") for i in range(count)]).reshape(shape))
     coordinates: dict[str, Any] = {}
@@ -66,6 +67,54 @@ def variables(
         if letter.name in axes:
             coordinates[letter.name] = (letter.name, _coordinate(axes[letter.name]), {"description": letter.meaning})
     return found, coordinates
+
+
+def _variables_of(name: str, meaning: str, cells: list[Any], dims: Any, shape: Any) -> dict[str, Any]:
+    """One output as variables: a number, a word or truth value, a log, or several numbers."""
+    import numpy as np
+
+    there = [c for c in cells if c is not None]
+    if any(isinstance(c, Mapping) and all(np.ndim(v) == 1 for v in c.values()) for c in there):
+        return _logs(name, cells, dims, shape)
+    if all(_is_number(c) for c in there):
+        values = np.array([np.nan if c is None else float(c) for c in cells]).reshape(shape)
+        return {name: (dims, values, {"description": meaning})}
+    if all(isinstance(c, bool) for c in there):
+        # a gap among truth values makes them numbers, which have one
+        kind: Any = bool if len(there) == len(cells) else float
+        return {name: (dims, np.array(cells, dtype=kind).reshape(shape), {"description": meaning})}
+    if all(isinstance(c, (bool, str)) for c in there):
+        words = ["" if c is None else str(c) for c in cells]
+        return {name: (dims, np.array(words, dtype=object).reshape(shape), {"description": meaning})}
+    return _parts(name, meaning, cells, dims, shape)
+
+
+def _filled(rows: Rows, cells: list[Any], errors: list[Any]) -> list[Any]:
+    """Errors point by point; after a look at some points only, those of numbers are the largest seen elsewhere."""
+    if rows.accuracy != "coarse":
+        return errors
+    seen = [e for e in errors if _is_number(e)]
+    if not seen:
+        return errors
+    return [max(seen) if e is None and _is_number(c) else e for c, e in zip(cells, errors, strict=True)]
+
+
+def _errors_of(rows: Rows, made: Mapping[str, Any], errors: Mapping[str, Any]) -> dict[str, Any]:
+    """Variables of errors beside those of an output, in the same shape; words and truth values have none."""
+    import numpy as np
+
+    about = {"error_kind": ", ".join(sorted(rows.kinds)), **({"error_level": rows.level} if rows.level else {})}
+    found = {}
+    for name, (dims, values, *_) in made.items():
+        if name not in errors or values.dtype.kind != "f" or isinstance(dims, str):
+            continue
+        own = errors[name][1]
+        if own.dtype.kind != "f" or own.ndim != values.ndim or (own.shape != values.shape and own.size):
+            own = np.full(values.shape, np.inf)
+        # what is there without a known error has an unknown one
+        table = np.where(np.isnan(values), np.nan, np.where(np.isnan(own), np.inf, own)) if own.size else own
+        found[f"{name}_error"] = (dims, table, {"description": f"absolute error of {name}", **about})
+    return found
 
 
 def _is_number(cell: Any) -> bool:
@@ -103,9 +152,19 @@ def _logs(name: str, cells: list[Any], dims: Any, shape: Any) -> dict[str, Any]:
 
 
 def _coordinate(values: Sequence[Any]) -> Any:
-    if all(isinstance(v, (int, Fraction, float)) or hasattr(v, "square") for v in values):
-        return [as_float(v) if not isinstance(v, int) else v for v in values]
+    """Numbers wherever all values are numbers, whole ones as such; else text."""
+    single = [v.single() if isinstance(v, Structured) else v for v in values]
+    if all(isinstance(v, bool) for v in single):
+        return single
+    if all(_is_exact(v) for v in single):
+        if all(isinstance(v, int) and abs(v) < 2**63 for v in single):
+            return single
+        return [as_float(v) for v in single]
     return [to_text(v) for v in values]
+
+
+def _is_exact(value: Any) -> bool:
+    return isinstance(value, (int, Fraction, float, Root, Constant)) and not isinstance(value, bool)
 
 
 def provenance(entry: Entry, fixed: Mapping[str, Any], digits: int | None) -> dict[str, Any]:

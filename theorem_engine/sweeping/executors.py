@@ -104,10 +104,36 @@ def default_executor(jobs: int | None, count: int, label: str, progress: bool | 
 
 
 def _shown(results: Iterable[Any], total: int, label: str, progress: bool) -> Iterator[Any]:
+    """The results, with a bar on stderr: how many are done, how fast, and the time left."""
     if not progress:
         yield from results
         return
     from rich.console import Console
-    from rich.progress import track
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    yield from track(results, description=label, total=total, console=Console(stderr=True))
+    begin, done = time.monotonic(), 0
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.fields[pace]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(label, total=total, pace="")
+        for result in results:
+            done += 1
+            bar.update(task, advance=1, pace=pace_text(done, total, time.monotonic() - begin))
+            yield result
+
+
+def pace_text(done: int, total: int, seconds: float) -> str:
+    """How fast work goes and how long the rest will take at that pace.
+
+    >>> pace_text(30, 90, 10.0), pace_text(2, 10, 60.0)
+    ('3 a second, 20 s left', '30 s each, 4 min left')
+    """
+    if not done or seconds <= 0:
+        return ""
+    rate = done / seconds
+    left = (total - done) / rate
+    shown = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min" if left < 7200 else f"{left / 3600:.1f} h"
+    pace = f"{rate:.3g} a second" if rate >= 1 else f"{1 / rate:.3g} s each"
+    return f"{pace}, {shown} left"

@@ -117,7 +117,7 @@ def test_the_point_shows_only_the_way_taken_and_what_follows(inner, declared):
 def test_ways_exclude_each_other(inner):
     with pytest.raises(UnknownParameter, match="c, p, n were given together"):
         te.predict("modeltest.inner", c=0.5, p=2, n=3, a1=1, rest=1, gamma=1)
-    with pytest.raises(MissingParameter, match="needs c or p and n"):
+    with pytest.raises(MissingParameter, match="needs c, or p and n"):
         te.predict("modeltest.inner", p=2, a1=1, rest=1, gamma=1)
 
 

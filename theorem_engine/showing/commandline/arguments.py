@@ -17,12 +17,19 @@ from typer.core import TyperCommand
 
 from theorem_engine.base.errors import BadRequest, TheoremEngineError, ValidityWarning
 from theorem_engine.base.files import refuse_existing
+from theorem_engine.base.spelling import spelled
 
 _NAMED = re.compile(r"([^\W\d]\w*)=(.*)", re.DOTALL)
-_GRID = re.compile(r"[^:]+:[^:]+:[0-9]+(?::log)?")
+_GRID = re.compile(r"[^:,]+:[^:,]+:[0-9]+(?::(?:log|whole)){0,2}")
+#: Lengths with their weights, which together are one value.
+_DISTRIBUTION = re.compile(r"\s*[0-9]+\s*:[^:,]+(?:,\s*[0-9]+\s*:[^:,]+)+")
+#: Numbers with commas between them.
+_LIST = re.compile(r"[-+.0-9eE/]+(?:,[-+.0-9eE/]+)+")
+#: Ids of entries and figures, which no value of a letter looks like.
+_ID = re.compile(r"[a-z][a-z0-9]*\.[a-z][a-z0-9.-]*")
 _LETTERS, _LEFT_OVER = "theorem_engine.language.letters", "theorem_engine.left_over"
 #: Parameters of the Python functions themselves, which no letter can be named after.
-_TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor")
+_TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor", "mask", "store", "along")
 
 
 class Query(TyperCommand):
@@ -85,7 +92,7 @@ class PointQuery(Query):
         left_over: list[str] = []
         letters: list[tuple[str, str | None]] = []
         kept: list[str] = []
-        tokens = iter(args)
+        tokens = iter(_joined(args))
         for token in tokens:
             name, equals, value = token.partition("=")
             if token == "--":
@@ -114,8 +121,27 @@ class PointQuery(Query):
         return super().parse_args(ctx, kept)
 
 
+def _joined(words: Sequence[str]) -> list[str]:
+    """The words, letters written with spaces in one piece: ``lam = 1``, ``lam =1`` and ``lam= 1`` are ``lam=1``."""
+    joined: list[str] = []
+    for word in words:
+        before = joined[-1] if joined else ""
+        # behind an option whose value it may be, a name is left alone
+        is_name = before.isidentifier() and not (len(joined) > 1 and joined[-2].startswith("--"))
+        is_open = before.endswith("=") and before[:-1].isidentifier()
+        if (is_name and word.startswith("=")) or (is_open and _is_value(word)):
+            joined[-1] = before + word
+        else:
+            joined.append(word)
+    return joined
+
+
+def _is_value(word: str) -> bool:
+    return "=" not in word and not word.startswith("--") and not _ID.fullmatch(word)
+
+
 def _is_torn_letter(words: list[str], letters: list[tuple[str, str | None]]) -> bool:
-    """Whether words left over are a letter written with spaces: ``lam = 1``, ``lam =1``, ``lam= 1``, ``lam 1``."""
+    """Whether words left over are meant as a letter: ``lam 1``, or ``lam =`` with nothing behind it."""
     is_pair = len(words) > 1 and words[0].isidentifier()
     return is_pair or any(word.startswith("=") for word in words) or any(value == "" for _, value in letters)
 
@@ -124,8 +150,9 @@ def letters_of(ctx: Any) -> dict[str, str]:
     """The letters given on the command line, each once and with a value."""
     result: dict[str, str] = {}
     if words := ctx.meta[_LEFT_OVER]:
-        raise BadRequest(f"{' '.join(words)[:60]!r} is left over; a letter is written name=value, without spaces")
-    for name, value in ctx.meta[_LETTERS]:
+        raise BadRequest(f"{' '.join(words)[:60]!r} is left over; a letter is written name=value")
+    for written, value in ctx.meta[_LETTERS]:
+        name = spelled(written)
         if value is None:
             raise BadRequest(f"--{name} stands without a value; write --{name} VALUE or {name}=VALUE")
         if name in _TAKEN:
@@ -152,6 +179,8 @@ def refuse_grids(letters: Mapping[str, str]) -> None:
     for name, value in letters.items():
         if _GRID.fullmatch(value):
             raise BadRequest(f"{name}={value[:40]!r} is a grid, and this is about one point; `sweep` evaluates grids")
+        if _LIST.fullmatch(value):
+            raise BadRequest(f"{name}={value[:40]!r} is a list, and this is about one point; `sweep` evaluates lists")
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -194,17 +223,42 @@ def check_out(out: Path | None, known: tuple[str, ...], overwrite: bool) -> None
 
 
 def axis_of(name: str, text: str) -> Any:
-    """One value, a grid ``low:high:count[:log]``, or a list ``a,b,c``."""
-    from theorem_engine.sweeping.sweep import grid
+    """One value, a grid ``low:high:count[:log][:whole]``, or a list ``a,b,c``."""
+    from theorem_engine.sweeping.grids import grid
 
-    if ":" in text:
+    if _DISTRIBUTION.fullmatch(text):
+        return text
+    values = _split(text)
+    if len(values) == 1 and ":" in text and not text.strip().startswith("{"):
         low, high, *rest = text.split(":")
-        if len(rest) not in (1, 2) or rest[1:] not in ([], ["log"]):
-            raise BadRequest(f"{name}={text[:80]!r} is no grid; a grid is low:high:count or low:high:count:log")
-        return grid(low, high, whole_number(f"{name}: count", rest[0]) or 0, log=len(rest) == 2)
-    # a comma inside brackets belongs to the value, as in uniform(1,3)
-    values = re.split(r",(?![^(]*\))", text)
+        if not 1 <= len(rest) <= 3 or not set(rest[1:]) <= {"log", "whole"} or len(set(rest[1:])) < len(rest[1:]):
+            raise BadRequest(
+                f"{name}={text[:80]!r} is no grid; a grid is low:high:count, low:high:count:log or with :whole for "
+                "whole numbers"
+            )
+        count = whole_number(f"{name}: count", rest[0]) or 0
+        return grid(low, high, count, log="log" in rest, whole="whole" in rest)
     return values if len(values) > 1 else text
+
+
+def accuracy_of(text: str) -> bool | str:
+    """Where the errors of a sweep are worked out."""
+    known: dict[str, bool | str] = {"every": True, "coarse": "coarse", "none": False}
+    if text not in known:
+        raise BadRequest(f"--errors {text[:40]!r} is not every, coarse or none")
+    return known[text]
+
+
+def _split(text: str) -> list[str]:
+    """The parts of a list; a comma inside brackets belongs to a value, as in uniform(1,3)."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "({[") - (character in ")}]")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def option_like(name: str, default: Any, text: str) -> Any:

@@ -17,6 +17,7 @@ from theorem_engine.base.version import __version__
 from theorem_engine.showing.commandline.arguments import (
     PointQuery,
     Query,
+    accuracy_of,
     axis_of,
     check_out,
     letters_of,
@@ -135,6 +136,9 @@ def sweep(
     digits: Digits = None,
     jobs: Annotated[str | None, typer.Option(metavar="N", help="Worker processes.")] = None,
     mask: Annotated[bool, typer.Option("--mask", help="Leave gaps where a point fails, instead of stopping.")] = False,
+    errors: Annotated[
+        str, typer.Option(metavar="WHERE", help="Where errors are worked out: every, coarse or none.")
+    ] = "every",
     as_json: Json = False,
 ) -> None:
     """Evaluate an entry over a grid; prints CSV, or writes .csv or .nc with --out."""
@@ -144,7 +148,7 @@ def sweep(
     check_out(out, (".csv", ".nc"), overwrite)
     letters = {name: axis_of(name, value) for name, value in letters_of(ctx).items()}
     settings: dict[str, Any] = {"digits": whole_number("digits", digits), "jobs": whole_number("jobs", jobs)}
-    data = sweep(id, **settings, errors="mask" if mask else "raise", **letters)
+    data = sweep(id, **settings, mask=mask, errors=accuracy_of(errors), **letters)
     if out is not None:
         write_dataset(data, out, overwrite=overwrite)
     if as_json:

@@ -71,11 +71,11 @@ _AUTHOR = {
         "Trajectory",
     ),
     "theorem_engine.language.operators.channel": (
-        "ChannelMean", "LargestLog", "LargestScore", "TokenFront", "TokenLogSum", "TokenMax", "TokenSort",
+        "ChannelMean", "TokenLogSum", "TokenMax", "TokenSort",
     ),
     "theorem_engine.language.functions": (
-        "OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf", "positive_part",
-        "softplus",
+        "OpenFunction", "OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf",
+        "positive_part", "softplus",
     ),
     "theorem_engine.language.figure": ("Figure", "declare_figure"),
 }  # fmt: skip

@@ -30,18 +30,6 @@ class TokenMax(sympy.Function):
         return rf"\max_\ell {printer._print(self.args[0])}"
 
 
-class TokenFront(sympy.Function):
-    """``TokenFront(x, slope, u)``: x with a token drawn from softmax(slope x) by the uniform u brought to the front.
-
-    The tokens are put in decreasing order first, so that the result has as few jumps as it can have.
-    """
-
-    nargs = 3
-
-    def _latex(self, printer: Any, exp: str | None = None) -> str:
-        return rf"\mathrm{{front}}_{{{printer._print(self.args[1])}}}\left({printer._print(self.args[0])}\right)"
-
-
 class TokenLogSum(sympy.Function):
     """Logarithm of the sum of exponentials over the tokens, without overflow."""
 
@@ -49,33 +37,6 @@ class TokenLogSum(sympy.Function):
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
         return rf"\log\sum_\ell e^{{{printer._print(self.args[0])}}}"
-
-
-class LargestLog(sympy.Function):
-    """``LargestLog(omega, s)``: for each token, the log probability that it is the largest of omega + s xi.
-
-    xi is standard normal and independent for each token. ``LargestLog(omega, s, slope)`` is the log probability
-    that the token is drawn from softmax(slope (omega + s xi)).
-    """
-
-    nargs = (2, 3)
-
-    def _latex(self, printer: Any, exp: str | None = None) -> str:
-        inside = "; ".join(printer._print(x) for x in self.args)
-        return rf"\log P\left({inside}\right)"
-
-
-class LargestScore(sympy.Function):
-    """``LargestScore(omega, c, s)``: derivative in omega of log sum_l exp(c_l) P_l(omega), P as in ``LargestLog``.
-
-    ``LargestScore(omega, c, s, slope)`` where a token is drawn.
-    """
-
-    nargs = (3, 4)
-
-    def _latex(self, printer: Any, exp: str | None = None) -> str:
-        inside = ", ".join(printer._print(x) for x in self.args)
-        return rf"\nabla_\omega\log\sum_\ell e^c P\left({inside}\right)"
 
 
 class ChannelMean(Operator):

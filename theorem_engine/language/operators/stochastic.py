@@ -32,8 +32,8 @@ class RandomRecurrence(Operator):
     """State after some steps of ``letter <- rule`` where the rules use random letters drawn anew each step.
 
     ``token_normals`` are standard normal for every token of every sequence of the batch, ``normals``
-    one number per step, ``chi`` maps a letter to its degrees of freedom; ``informative`` is one on
-    the first token of each sequence and zero on the others. One seed gives one path, whatever else
+    one number per step, ``chi`` maps a letter to its degrees of freedom; ``first`` is one on the
+    first token of each sequence and zero on the others. One seed gives one path, whatever else
     is computed beside it.
     """
 
@@ -49,7 +49,7 @@ class RandomRecurrence(Operator):
         token_normals: tuple[Any, ...],
         normals: tuple[Any, ...],
         chi: Mapping[Any, Any],
-        informative: Any,
+        first: Any,
         batch: Any,
         tokens: Any,
         seed: Any,
@@ -60,7 +60,7 @@ class RandomRecurrence(Operator):
         ``where`` defines letters used by the rules, evaluated once per step.
         """
         state = tuple(rules)
-        noise = (*token_normals, *normals, *chi, informative)
+        noise = (*token_normals, *normals, *chi, first)
         local = dict(where or {})
         rights = [sympy.sympify(e) for e in (*(rules[x] for x in state), *local.values())]
         twins, bound = hygienic((*state, clock, *noise, *local), *rights)
@@ -115,7 +115,7 @@ class RandomRecurrence(Operator):
 
     @property
     def noise(self) -> tuple[Any, ...]:
-        """Random letters: per token, per step, chi, and the mark of the informative token."""
+        """Random letters: per token, per step, chi, and the mark of the first token."""
         return tuple(self.args[5])
 
     @property

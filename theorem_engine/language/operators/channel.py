@@ -9,7 +9,7 @@ import sympy
 from sympy.core.symbol import Str
 
 from theorem_engine.base.errors import DeclarationError
-from theorem_engine.language.operators.base import Component, Operator, hygienic
+from theorem_engine.language.operators.base import Component, Operator, Part, hygienic
 
 
 class TokenSort(sympy.Function):
@@ -56,6 +56,10 @@ class ChannelMean(Operator):
     """
 
     vectorised = False
+    binds = ("noise", "defined")
+    bodies = Part(0, "What is averaged.", tuple)
+    noise = Part(2, "Letters per token, per sample, and the mark of the first token.", tuple)
+    defined = Part(4, "Letters defined for use in the bodies.", tuple)
 
     @classmethod
     def of(
@@ -93,11 +97,6 @@ class ChannelMean(Operator):
         )
 
     @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(ChannelMean, *args)
-
-    @property
     def is_random(self) -> bool:  # type: ignore[override]
         """Whether the means are taken on random numbers."""
         return bool(self.args[7])
@@ -108,19 +107,9 @@ class ChannelMean(Operator):
         return "channel" if self.is_random else "channel_quadrature"
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
-        """What is averaged."""
-        return tuple(self.args[0])
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Names of the means."""
         return tuple(str(name.name) for name in self.args[1])
-
-    @property
-    def noise(self) -> tuple[Any, ...]:
-        """Letters per token, per sample, and the mark of the first token."""
-        return tuple(self.args[2])
 
     @property
     def noise_counts(self) -> tuple[int, int]:
@@ -130,19 +119,14 @@ class ChannelMean(Operator):
 
     @property
     def definitions(self) -> dict[Any, Any]:
-        """Letters defined for use in the bodies."""
-        return dict(zip(self.args[4], self.args[5], strict=True))
+        """Those letters and what each is."""
+        return dict(zip(self.defined, self.args[5], strict=True))
 
     @property
     def sizes(self) -> tuple[Any, Any]:
         """Tokens, and samples over all scrambles or, with a quadrature, the scale."""
         tokens, number = self.args[6]
         return tokens, number
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """Random letters and defined ones."""
-        return frozenset(self.noise) | frozenset(self.args[4])
 
     def components(self) -> int:
         """One value for each body."""

@@ -78,6 +78,10 @@ _AUTHOR = {
         "positive_part", "softplus",
     ),
     "theorem_engine.language.figure": ("Figure", "declare_figure"),
+    "theorem_engine.language.panel": (
+        "BLACK", "Arrows", "Axis", "Band", "Contours", "Curve", "Dots", "Level", "Panel", "Surface", "Words",
+    ),
+    "theorem_engine.sweeping.curves": ("curves", "side_by_side"),
 }  # fmt: skip
 _HOME = {name: module for table in (_PUBLIC, _AUTHOR) for module, names in table.items() for name in names}
 

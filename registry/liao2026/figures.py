@@ -105,7 +105,7 @@ def panel_of(data, panel, axis, title, scale="linear"):
             where = data[f"{panel}_dots_{axis}"]
             error = 2 * data[f"{name}_spread"]
             marks.append(Dots(where, data[f"{name}_simulated"], error, tone=tone, label=f"{label}, simulated"))
-    return Panel(marks, Axis(NAMES[axis], scale), Axis("error", low=0), title)
+    return Panel(marks, Axis(NAMES[axis], scale), Axis("error", low=0), f"({panel}) {title}")
 
 
 @declare_figure(
@@ -125,6 +125,7 @@ def fig_1(runs=4, seed=0, paper_size=False):
 
     (a) noise, p = 4096, n = 1024; (b) noise, n = 4096, gamma = 0.01; (c) p = 512, n = 2048, gamma = 0.01 and
     w_K = w_Q = mu, where simulations leave the limit from a signal of about 2 on: the logits' shift is not small.
+    Dots have two standard errors; they are at an eighth of these p and n, in (c) at half, unless at the paper's size.
     """
     shrink = 1 if paper_size else 8
     tokens = 4096 // shrink
@@ -171,6 +172,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
 
     (a) p = 512, n = 2048, gamma = 1, w_K = w_Q = mu; (b) p = 2048, n = 512. With ``weights_file`` the dots of (b) use
     the file's own W_K^T W_Q, whatever its structure, at p of the file and n = p/4; lines stay those of the identity.
+    Dots have two standard errors; they are at an eighth of these p and n unless at the paper's size.
     """
     shrink = 1 if paper_size else 8
     signal = {"c": "0.25", "gamma": 1}
@@ -237,7 +239,8 @@ def fig_3(runs=4, seed=0, paper_size=False):
     """The clipped cubic against its linear share, and cos beside tanh and clip against p and against the signal.
 
     (a) p = n = 4096, gamma = 1, |mu|^2 = 1; (b) n = 4096, gamma = 1, |mu|^2 = 1; (c) p = 512, n = 2048, gamma = 0.01,
-    w_K = w_Q = mu. Without linear part the signal is not seen: cos is flat.
+    w_K = w_Q = mu. Without linear part the signal is not seen: cos is flat. Dots have two standard errors; they are at
+    a sixteenth of these p and n, in (c) at half, unless at the paper's size.
     """
     shrink = 1 if paper_size else 16
     tokens = 4096 // shrink

@@ -253,4 +253,4 @@ def panels_swapped(data):
         marks.append(Curve(data["lam"], here["share"], tone=tone))
         marks.append(Dots(data["lam"], here["share"], here["standard_error"], tone=tone, label=str(kind)))
     share = Axis("share of random starts", low=-0.03, high=1.03)
-    return [Panel(marks, Axis(r"$\lambda$"), share, legend="center left")]
+    return [Panel(marks, Axis(r"$\lambda$"), share, legend="center right")]

@@ -72,13 +72,17 @@ _AUTHOR = {
         "Trajectory",
     ),
     "theorem_engine.language.operators.channel": (
-        "ChannelMean", "LargestLog", "LargestScore", "TokenFront", "TokenLogSum", "TokenMax", "TokenSort",
+        "ChannelMean", "TokenLogSum", "TokenMax", "TokenSort",
     ),
     "theorem_engine.language.functions": (
-        "OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf", "positive_part",
-        "softplus",
+        "OpenFunction", "OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf",
+        "positive_part", "softplus",
     ),
     "theorem_engine.language.figure": ("Figure", "declare_figure"),
+    "theorem_engine.language.panel": (
+        "BLACK", "Arrows", "Axis", "Band", "Contours", "Curve", "Dots", "Level", "Panel", "Surface", "Words",
+    ),
+    "theorem_engine.sweeping.curves": ("curves", "side_by_side"),
 }  # fmt: skip
 _HOME = {name: module for table in (_PUBLIC, _AUTHOR) for module, names in table.items() for name in names}
 

@@ -10,8 +10,6 @@ from theorem_engine import (
     Holds,
     Integers,
     Interval,
-    LargestLog,
-    LargestScore,
     Output,
     Source,
     Start,
@@ -19,6 +17,7 @@ from theorem_engine import (
     TokenSum,
     result,
 )
+from theorem_engine.registry.duranthon2026.choice import LargestLog, LargestScore
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
     PROPORTIONAL,

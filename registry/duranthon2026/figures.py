@@ -1,7 +1,7 @@
 """Figures 2, 4 and 5 of the paper, and risks against the length of the sequences."""
 
 import theorem_engine as te
-from theorem_engine import Source, declare_figure
+from theorem_engine import BLACK, Axis, Curve, Dots, Level, Panel, Source, curves, declare_figure, side_by_side
 
 WORK = "2509.21936"
 MINIMAL, BAYES = "duranthon2026.minimal-risk", "duranthon2026.bayes-risk"
@@ -10,29 +10,13 @@ TASKS = ("spiked", "max")
 RIVALS = ("softmax", "linear", "erf", "softplus")
 ALL = (*RIVALS, "centred-linear", "element-wise-optimal")
 LENGTHS = {"two": 2, "random": "uniform(1,3)"}
-COLORS = dict(zip(ALL, ("C0", "C1", "C2", "C3", "C4", "C5"), strict=True))
+TONES = {name: tone for tone, name in enumerate(ALL)}
+NU = Axis(r"$\nu$")
 
 
-def minimal_risks(axis, places, activations, **fixed):
-    """Minimal risk of each activation along one axis."""
-    import xarray
-
-    found = {
-        name: (
-            (axis,),
-            te.sweep(MINIMAL, errors=False, activation=name, **{axis: list(places)}, **fixed)["risk"].values,
-        )
-        for name in activations
-    }
-    return xarray.Dataset(found, coords={axis: list(places)})
-
-
-def in_panels(parts):
-    """Datasets side by side, their variables and axes prefixed by the name of the panel."""
-    import xarray
-
-    renamed = [part.rename({v: f"{name}_{v}" for v in part.variables}) for name, part in parts.items()]
-    return xarray.merge(renamed, combine_attrs="drop")
+def minimal(activations, **fixed):
+    """Curves of the minimal risk, one for each activation."""
+    return {name: (MINIMAL, {"activation": name, **fixed}) for name in activations}
 
 
 @declare_figure(
@@ -40,7 +24,8 @@ def in_panels(parts):
     title="Minimal population risk of four activations",
     source=Source(WORK, "Figure 2"),
     marks="DVG",
-    size=(11, 8),
+    size=(11, 9),
+    columns=2,
     settings=(
         (BAYES, {"task": "spiked", "nu": 2, "L": 2}),
         (BAYES, {"task": "max", "nu": 2, "L": "uniform(1,3)"}),
@@ -49,35 +34,31 @@ def in_panels(parts):
     ),
     least={"count": 2},
 )
-def fig_2(count=9):
+def fig_2(count=17):
     """Softmax, linear, erf and softplus attention against the Bayes risk, for L = 2 and L uniform on {1, 2, 3}.
 
     Spiked task above, max task below. Softmax attains the Bayes risk. The axes are ours: the paper's are not known.
     """
-    import numpy as np
-
     parts = {}
     for task, top in zip(TASKS, (8, 5), strict=True):
-        signals = [float(f"{x:.4g}") for x in np.linspace(0, top, count)]
         for name, length in LENGTHS.items():
-            part = minimal_risks("nu", signals, RIVALS, task=task, L=length)
-            part["bayes"] = (("nu",), te.sweep(BAYES, errors=False, task=task, L=length, nu=signals)["risk"].values)
-            parts[f"{task}_{name}"] = part
-    return in_panels(parts)
+            lines = {**minimal(RIVALS, task=task, L=length), "bayes": (BAYES, {"task": task, "L": length})}
+            parts[f"{task}_{name}"] = curves("nu", te.grid(0, top, count), lines, "risk")
+    return side_by_side(parts)
 
 
-@fig_2.drawing
-def draw_2(data, figure):
+@fig_2.panels
+def panels_2(data):
     """One panel per task and length."""
-    for row, task in zip(figure.subplots(2, 2), TASKS, strict=True):
-        for axes, (name, length) in zip(row, LENGTHS.items(), strict=True):
-            panel = f"{task}_{name}"
-            across = data[f"{panel}_nu"]
-            axes.plot(across, data[f"{panel}_bayes"], color="k", lw=3, alpha=0.35, label="Bayes")
-            for rival in RIVALS:
-                axes.plot(across, data[f"{panel}_{rival}"], color=COLORS[rival], label=rival)
-            axes.set(xlabel=r"$\nu$", ylabel="minimal risk", title=f"{task}, L = {length}", ylim=(0, None))
-    figure.axes[0].legend()
+    found = []
+    for task in TASKS:
+        for name, length in LENGTHS.items():
+            here = {v.removeprefix(f"{task}_{name}_"): data[v] for v in data.variables}
+            marks = [Curve(here["nu"], here["bayes"], tone=BLACK, label="Bayes", width=4)]
+            # softmax lies on the Bayes risk, which shows on both sides of it
+            marks += [Curve(here["nu"], here[rival], tone=TONES[rival], label=rival) for rival in RIVALS]
+            found.append(Panel(marks, NU, Axis("minimal risk", low=0), f"{task} task, $L$ = {length}"))
+    return found
 
 
 def noisy_starts(runs, seed, noise, matched):
@@ -99,7 +80,8 @@ def noisy_starts(runs, seed, noise, matched):
     title="Order parameters after gradient flow",
     source=Source(WORK, "Figure 4"),
     marks="DVG",
-    size=(12, 6),
+    size=(12, 7.5),
+    columns=3,
     least={"runs": 1, "L": 1, "seed": 0, "jobs": 1},
 )
 def fig_4(runs=20, time="100", L=3, seed=0, noise=0.1, jobs=2):
@@ -119,23 +101,26 @@ def fig_4(runs=20, time="100", L=3, seed=0, noise=0.1, jobs=2):
     return data
 
 
-@fig_4.drawing
-def draw_4(data, figure):
+@fig_4.panels
+def panels_4(data):
     """Six small panels: mean with bars from the smallest to the largest run; what dies out on one scale."""
-    names = {"m_kv": "$m_{kv}$", "m_vk": "$m_{vk}$", "m_vv": "$m_{vv}$", "R_kk": "$R_{kk}$", "R_kv": "$R_{kv}$",
-             "R_vv": "$R_{vv}$"}  # fmt: skip
-    for axes, (name, label) in zip(figure.subplots(2, 3).ravel(), names.items(), strict=True):
+    nu = Axis(r"$\nu$", ticks=data["nu"].values)
+    # rounding errors of the residuals lie on the linear part
+    small = Axis("", "symmetric", -1, 1, (-1, -1e-4, -1e-8, -1e-12, 0, 1e-12, 1e-8, 1e-4, 1), linear=1e-13)
+    found = []
+    for name in ("m_kv", "m_vk", "m_vv", "R_kk", "R_kv", "R_vv"):
         values = data[name]
         middle = values.mean("run")
-        axes.errorbar(data["nu"], middle, [middle - values.min("run"), values.max("run") - middle], fmt="o", capsize=4)
-        axes.set(xlabel=r"$\nu$", title=label, xticks=data["nu"])
-        axes.axhline(1 if name == "m_vv" else 0, color="k", lw=0.5)
-        if name == "m_vv":
-            axes.set(ylim=(0.9, 1.1))
-        else:
-            # rounding errors of the residuals lie on the linear part
-            axes.set_yscale("symlog", linthresh=1e-13, linscale=2)
-            axes.set(ylim=(-1, 1), yticks=[-1, -1e-4, -1e-8, -1e-12, 0, 1e-12, 1e-8, 1e-4, 1])
+        bars = [middle - values.min("run"), values.max("run") - middle]
+        marks = [
+            Dots(data["nu"], middle, bars, label="mean and range over runs"),
+            Level(1 if name == "m_vv" else 0, dash="solid", tone=BLACK, label="limit of long times"),
+        ]
+        letter, place = name.split("_")
+        found.append(
+            Panel(marks, nu, Axis("", low=0.9, high=1.1) if name == "m_vv" else small, f"${letter}_{{{place}}}$")
+        )
+    return found
 
 
 @declare_figure(
@@ -154,43 +139,50 @@ def fig_5(L=10):
     """
     import numpy as np
 
-    signals = {"spiked": [1.0, 2.0, 3.5, 5.0, 7.0, 10.0], "max": [1.0, 2.0, 3.5, 5.0]}
+    signals = {"spiked": te.grid(1, 10, 19), "max": te.grid(1, 5, 17)}
+    #: The softplus minimum is followed up to this signal, in the spiked task only.
+    weak = {"softmax": {"spiked": 10, "max": 5}, "softplus": {"spiked": 2, "max": 0}}
     parts = {}
     for task, places in signals.items():
-        part = minimal_risks("nu", places, RIVALS, task=task, L=L)
-        for name, reached in {"softmax": places, "softplus": [1.0, 2.0] if task == "spiked" else []}.items():
-            risks = np.full(len(places), np.nan)
-            if reached:
+        part = curves("nu", places, minimal(RIVALS, task=task, L=L), "risk")
+        for name, reached in weak.items():
+            here = [float(x) for x in places if float(x) <= reached[task]]
+            risks = np.full(part.sizes["nu"], np.nan)
+            if here:
                 wrong = te.sweep(
-                    "duranthon2026.mismatched-minimum", errors=False, task=task, activation=name, L=L, nu=reached
+                    "duranthon2026.mismatched-minimum", errors=False, task=task, activation=name, L=L, nu=here
                 )
-                here = wrong["exists"].values.astype(bool)
-                risks[: len(reached)] = np.where(here, wrong["risk"].values, np.nan)
+                exists = wrong["exists"].values.astype(bool)
+                risks[: len(here)] = np.where(exists, wrong["risk"].values, np.nan)
             part[f"mismatched_{name}"] = (("nu",), risks)
         parts[task] = part
-    return in_panels(parts).assign_attrs(uniform=1 - 1 / L)
+    return side_by_side(parts).assign_attrs(uniform=1 - 1 / L)
 
 
-@fig_5.drawing
-def draw_5(data, figure):
+@fig_5.panels
+def panels_5(data):
     """A panel for each task."""
-    for axes, task in zip(figure.subplots(1, 2, sharey=True), TASKS, strict=True):
-        across = data[f"{task}_nu"]
+    found = []
+    for task in TASKS:
+        marks = []
         for name in RIVALS:
-            axes.plot(across, data[f"{task}_{name}"], color=COLORS[name], label=f"{name}, matched")
+            across = data[f"{task}_nu"]
+            marks.append(Curve(across, data[f"{task}_{name}"], tone=TONES[name], label=f"{name}, matched"))
             wrong = f"{task}_mismatched_{name}"
             if wrong in data and bool(data[wrong].notnull().any()):
-                axes.plot(across, data[wrong], color=COLORS[name], ls="--", marker="s", label=f"{name}, mismatched")
-        axes.axhline(data.attrs["uniform"], color="k", ls=":", label="uniform weights")
-        axes.set(xlabel=r"$\nu$", ylabel="risk", title=f"{task} task", ylim=(0, 1))
-    figure.axes[0].legend()
+                marks.append(Curve(across, data[wrong], "dashed", dots=True, tone=TONES[name],
+                                   label=f"{name}, mismatched"))  # fmt: skip
+        marks.append(Level(data.attrs["uniform"], dash="dotted", tone=BLACK, label="uniform weights"))
+        found.append(Panel(marks, NU, Axis("risk", low=0, high=1), f"{task} task"))
+    return found
 
 
 @declare_figure(
     "duranthon2026.length",
     title="Risk against the length of sequences",
     marks="DV",
-    size=(12, 5),
+    size=(12, 8),
+    columns=2,
     least={"longest": 1},
 )
 def length(nu="5", longest=10**6):
@@ -199,20 +191,23 @@ def length(nu="5", longest=10**6):
     Linear weights need a signal of the order of L, softmax one of the order of log L (spiked) or sqrt(log L) (max).
     """
     places = [n for k in range(7) for n in (10**k, 3 * 10**k) if n <= longest]
-    return in_panels({task: minimal_risks("L", places, ALL, task=task, nu=nu) for task in TASKS})
+    return side_by_side({task: curves("L", places, minimal(ALL, task=task, nu=nu), "risk") for task in TASKS})
 
 
-@length.drawing
-def draw_length(data, figure):
-    """A panel for each task; the gap to one tells the rivals apart where all risks are near one."""
-    for column, task in zip(figure.subplots(2, 2, sharex=True).T, TASKS, strict=True):
-        across = data[f"{task}_L"]
-        for name in ALL:
-            risk = data[f"{task}_{name}"]
-            # erf comes close to the bound of all element-wise weights, which is drawn above it
-            style = {"color": COLORS[name], "marker": ".", "ls": "--" if name == "element-wise-optimal" else "-"}
-            column[0].plot(across, risk, label=name, **style)
-            column[1].plot(across, 1 - risk, **style)
-        column[0].set(xscale="log", ylabel="minimal risk", title=f"{task} task")
-        column[1].set(xscale="log", yscale="log", xlabel="L", ylabel="1 - risk")
-    figure.axes[0].legend()
+@length.panels
+def panels_length(data):
+    """A column for each task; the gap to one tells the rivals apart where all risks are near one."""
+    across = Axis("length $L$", "log")
+    rows = [Axis("minimal risk"), Axis("1 - minimal risk", "log")]
+    found = []
+    for row, shown in enumerate(rows):
+        for task in TASKS:
+            marks = []
+            for name in ALL:
+                risk = data[f"{task}_{name}"]
+                # erf comes close to the bound of all element-wise weights, which is drawn above it
+                dash = "dashed" if name == "element-wise-optimal" else "solid"
+                places = data[f"{task}_L"]
+                marks.append(Curve(places, 1 - risk if row else risk, dash, dots=True, tone=TONES[name], label=name))
+            found.append(Panel(marks, across, shown, "" if row else f"{task} task"))
+    return found

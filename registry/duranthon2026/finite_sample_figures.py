@@ -1,7 +1,7 @@
 """Figure 3 of the paper, and the branches of the Bayes-optimal learner around its hard phase (ours)."""
 
 import theorem_engine as te
-from theorem_engine import Source, declare_figure
+from theorem_engine import BLACK, Axis, Curve, Dots, Level, Panel, Source, declare_figure
 from theorem_engine.sweeping.executors import default_executor
 from theorem_engine.sweeping.resumed import Resumed
 
@@ -13,8 +13,10 @@ TOKENS = 3
 STRIDE = 100
 #: Panels: label, task, strength of the signal.
 PANELS = (("spiked, nu = 1", "spiked", 1), ("spiked, nu = 2", "spiked", 2), ("max, nu = oo", "max", "inf"))
+#: Panels as titles.
+TITLES = {"spiked, nu = 1": r"spiked task, $\nu = 1$", "spiked, nu = 2": r"spiked task, $\nu = 2$",
+          "max, nu = oo": r"max task, $\nu = \infty$"}  # fmt: skip
 ACTIVATIONS = ("softmax", "linear")
-COLOURS = {"softmax": "C0", "linear": "C1"}
 
 
 def executor(label, count, folder, jobs):
@@ -101,23 +103,23 @@ def fig_3(runs=4, size=400, seed=0, jobs=2, folder=""):
     )
 
 
-@fig_3.drawing
-def draw_3(data, figure):
+@fig_3.panels
+def panels_3(data):
     """One panel for each task."""
-    panels = figure.subplots(1, len(data["panel"]))
-    for axes, panel in zip(panels, data["panel"].values, strict=True):
+    alpha = Axis(r"samples per dimension $\alpha = N/D$", "log", ticks=data["alpha"].values)
+    found = []
+    for panel in data["panel"].values:
         here = data.sel(panel=panel)
-        for name in data["activation"].values:
+        marks = [Curve(data["bayes_alpha"], here["bayes"], tone=BLACK, label="Bayes-optimal learner")]
+        for tone, name in enumerate(data["activation"].values):
             one = here.sel(activation=name)
-            axes.plot(data["alpha"], one["risk"], color=COLOURS[name], label=str(name))
-            axes.errorbar(data["alpha"], one["simulated"], 2 * one["spread"], fmt="o", ms=4, color=COLOURS[name])
-            axes.axhline(float(one["limit"]), color=COLOURS[name], ls="--", lw=1)
-        axes.plot(data["bayes_alpha"], here["bayes"], color="black", label="Bayes-optimal learner")
-        axes.set(xlabel=r"$\alpha = N/D$", xscale="log", ylim=(-0.03, 1.03), title=str(panel))
-        axes.set_xticks(data["alpha"].values, [str(a) for a in data["alpha"].values], minor=False)
-        axes.minorticks_off()
-    panels[0].set_ylabel("test risk")
-    panels[0].legend()
+            marks += [
+                Curve(data["alpha"], one["risk"], tone=tone, label=f"{name}, theory"),
+                Dots(data["alpha"], one["simulated"], 2 * one["spread"], tone=tone, label=f"{name}, trained"),
+                Level(float(one["limit"]), tone=tone, label=f"{name}, many samples"),
+            ]
+        found.append(Panel(marks, alpha, Axis("test risk", low=-0.03, high=1.03), TITLES[str(panel)]))
+    return found
 
 
 @declare_figure(
@@ -134,10 +136,9 @@ def hard_phase(points=25, jobs=2, folder=""):
     its largest alpha, alpha_alg, and bends back as an unstable one. Informed: v recovered, for alpha above one, where
     it is the branch of larger free entropy. Between the thresholds recovery is possible, but not known to be feasible.
     """
-    import numpy as np
     import xarray
 
-    overlaps = [float(f"{q:.4f}") for q in np.linspace(0.02, 0.98, points)]
+    overlaps = [round(float(q), 4) for q in te.grid("0.02", "0.98", points)]
     above = [1 + 0.06 * i for i in range(13)]
     fixed = [{"task": task, "nu": nu, "q_v": q} for _, task, nu in PANELS for q in overlaps]
     curve = swept(CURVE, fixed, "hard-phase curve", folder, jobs)
@@ -161,22 +162,23 @@ def hard_phase(points=25, jobs=2, folder=""):
     )
 
 
-@hard_phase.drawing
-def draw_hard_phase(data, figure):
+@hard_phase.panels
+def panels_hard_phase(data):
     """Stable parts as lines, the unstable one dotted, thresholds as vertical lines."""
-    panels = figure.subplots(1, len(data["panel"]), sharey=True)
-    for axes, panel in zip(panels, data["panel"].values, strict=True):
+    alpha = Axis(r"samples per dimension $\alpha = N/D$", low=0, high=1.8)
+    found = []
+    for panel in data["panel"].values:
         here = data.sel(panel=panel)
-        alpha, risk = here["alpha_of"].values, here["risk_of"].values
-        top = int(alpha.argmax())
-        axes.plot(alpha[: top + 1], risk[: top + 1], color="C0", label="uninformed")
-        axes.plot(alpha[top:], risk[top:], color="C0", ls=":", label="unstable")
-        axes.plot(data["alpha"], here["informed"], color="C2", label="informed")
-        for name, label, side in (("alpha_it", r"$\alpha_{IT}$", "right"), ("alpha_alg", r"$\alpha_{alg}$", "left")):
+        samples, risk = here["alpha_of"].values, here["risk_of"].values
+        top = int(samples.argmax())
+        marks = [
+            Curve(samples[: top + 1], risk[: top + 1], label="uninformed"),
+            Curve(samples[top:], risk[top:], "dotted", label="unstable"),
+            Curve(data["alpha"], here["informed"], tone=2, label="informed"),
+        ]
+        for name, letter, side in (("alpha_it", "IT", "left"), ("alpha_alg", "alg", "right")):
             place = float(here[name])
-            axes.axvline(place, color="black", lw=0.8, ls="--")
-            axes.annotate(f"{label} = {place:.3g}", (place, 1.02), xycoords=("data", "axes fraction"), ha=side)
-        axes.set(xlabel=r"$\alpha = N/D$", xlim=(0, 1.8), ylim=(0, 1.03))
-        axes.set_title(str(panel), pad=20)
-    panels[0].set_ylabel("risk")
-    panels[0].legend(loc="lower left")
+            words = rf"$\alpha_\mathrm{{{letter}}} = {place:.3g}$"
+            marks.append(Level(place, upright=True, tone=BLACK, words=words, side=side))
+        found.append(Panel(marks, alpha, Axis("risk", low=0, high=1.03), TITLES[str(panel)], legend="lower left"))
+    return found

@@ -7,7 +7,8 @@ At nu = oo the position of the max task is the argmax, a task of its own here.
 
 from sympy import Eq, Integer, Ne, exp, oo, sqrt
 
-from theorem_engine import Hardmax, Holds, LengthMean, TokenFront, Tokens, TokenSort, normal_cdf
+from theorem_engine import Hardmax, Holds, LengthMean, Tokens, TokenSort, normal_cdf
+from theorem_engine.registry.duranthon2026.choice import TokenFront
 from theorem_engine.registry.duranthon2026.finite_sample_notation import draw, score
 from theorem_engine.registry.duranthon2026.notation import L, nu, p, p_2, x, y
 

@@ -6,7 +6,19 @@ Dots keep the kernel's diagonal (but for softmax, which is masked); it moves the
 """
 
 import theorem_engine as te
-from theorem_engine import Source, declare_figure
+from theorem_engine import (
+    BLACK,
+    Axis,
+    Contours,
+    Curve,
+    Dots,
+    Panel,
+    Source,
+    Surface,
+    curves,
+    declare_figure,
+    side_by_side,
+)
 from theorem_engine.base.errors import OutOfDomain
 from theorem_engine.checking.simulated import simulate_with
 from theorem_engine.language.domains import Rejected
@@ -20,8 +32,14 @@ CLIP = {"nonlinearity": "clip", "level": 5}
 EXP = {"nonlinearity": "exp-clip", "level": 5}
 COS = {"nonlinearity": "cos"}
 CUBIC = {"nonlinearity": "cubic-clip", "level": 5}
-#: How axes are labelled.
-NAMES = {"snr": r"signal $|\mu|^2$", "gamma": r"penalty $\gamma$", "p": "dimension p", "r": "linear share r"}
+#: How axes are labelled, and lines.
+NAMES = {"snr": r"signal $|\mu|^2$", "gamma": r"penalty $\gamma$", "p": "dimension $p$", "r": "linear share $r$"}
+WORDS = {
+    "exp_clip": r"$\min(5, e^t)$", "clip": "clip at 5", "cubic": "clipped cubic",
+    "cubic_aligned": "clipped cubic, aligned",
+    "tanh_unit_aligned": "tanh, aligned", "tanh_orthogonal": "tanh, orthogonal",
+    "clip_unit_aligned": "clip at 5, aligned", "clip_orthogonal": "clip at 5, orthogonal",
+}  # fmt: skip
 #: A standard error needs two runs.
 SIMULATED = {"runs": 2, "seed": 0}
 #: Seeds that one seed of a figure stands for, so that each dot has its own.
@@ -33,22 +51,15 @@ def place(label):
     return Source(WORK, label, version="v2")
 
 
-def curves(panel, axis, places, lines):
-    """Limits along one axis: ``lines`` maps a label to an entry and the letters held fixed."""
-    import xarray
-
-    found = {}
-    for label, (entry, fixed) in lines.items():
-        values = te.sweep(entry, errors=False, **{axis: list(places)}, **fixed)["error"].values
-        found[f"{panel}_{label}"] = ((f"{panel}_{axis}",), values)
-    return xarray.Dataset(found, coords={f"{panel}_{axis}": list(places)})
+def limits(axis, places, lines):
+    """Errors in the limit along one axis."""
+    return curves(axis, places, lines, "error")
 
 
 def by_size(tokens, lines):
-    """Limits in panel b, against p at a number of tokens, closely enough spaced to look smooth."""
-    ratios = grid(1 / 8, 4, 41)
-    found = curves("b", "c", ratios, lines)
-    return found.assign_coords(b_c=[c * tokens for c in ratios]).rename(b_c="b_p").assign_attrs(tokens=tokens)
+    """Limits against p at a number of tokens, closely enough spaced to look smooth."""
+    found = limits("c", te.grid("1/8", 4, 41, log=True), lines)
+    return found.assign_coords(c=found["c"] * tokens).rename(c="p")
 
 
 def sizes(tokens):
@@ -56,16 +67,17 @@ def sizes(tokens):
     return [tokens * k // 8 for k in (1, 2, 4, 8, 16)]
 
 
-def dots(panel, axis, places, simulated, label):
+def dots(axis, places, simulated, label):
     """Simulated errors along one axis: ``simulated`` gives mean and standard error at a place, by its number too."""
     import xarray
 
-    rows = [simulated(value, number) for number, value in enumerate(places)]
-    name = f"{panel}_dots_{axis}"
+    numbers = [value if isinstance(value, int) else float(value) for value in places]
+    rows = [simulated(value, number) for number, value in enumerate(numbers)]
+    name = f"dots_{axis}"
     return xarray.Dataset(
-        {f"{panel}_{label}_simulated": ((name,), [row.value for row in rows]),
-         f"{panel}_{label}_spread": ((name,), [row.error for row in rows])},
-        coords={name: list(places)},
+        {f"{label}_simulated": ((name,), [row.value for row in rows]),
+         f"{label}_spread": ((name,), [row.error for row in rows])},
+        coords={name: numbers},
     )  # fmt: skip
 
 
@@ -79,36 +91,21 @@ def as_defined(runs, seed, point_at):
     return simulated
 
 
-def grid(low, high, count):
-    """Places evenly spaced on a logarithmic scale, as short decimals."""
-    import numpy as np
-
-    return [float(f"{x:.4g}") for x in np.geomspace(low, high, count)]
-
-
-def merged(*parts):
-    """Panels as one dataset."""
-    import xarray
-
-    return xarray.merge(parts, combine_attrs="no_conflicts")
-
-
-def draw_panel(axes, data, panel, axis, title="", scale="linear"):
+def panel_of(data, panel, axis, title, scale="linear"):
     """All curves of a panel as lines, its dots with two standard errors."""
-    across = data[f"{panel}_{axis}"]
-    lines = [v for v in data.data_vars if v.startswith(f"{panel}_") and data[v].dims == (f"{panel}_{axis}",)]
-    for number, name in enumerate(lines):
-        label = name.removeprefix(f"{panel}_")
+    across = f"{panel}_{axis}"
+    marks = []
+    for tone, name in enumerate(v for v in data.data_vars if data[v].dims == (across,)):
+        line = name.removeprefix(f"{panel}_")
+        label = WORDS.get(line, line)
         # a third line may coincide with the second, which then shows in its gaps
-        style = "--" if label == "ridge" else ("-", "-", "-.")[number]
-        axes.plot(across, data[name], style, color=f"C{number}", label=label.replace("_", " "))
+        dash = "dashed" if line == "ridge" else ("solid", "solid", "dash-dot")[tone]
+        marks.append(Curve(data[across], data[name], dash, tone=tone, label=label))
         if f"{name}_simulated" in data:
             where = data[f"{panel}_dots_{axis}"]
-            axes.errorbar(
-                where, data[f"{name}_simulated"], 2 * data[f"{name}_spread"], fmt="o", ms=3, color=f"C{number}"
-            )
-    axes.set(xlabel=NAMES.get(axis, axis), ylabel="error", title=title, xscale=scale)
-    axes.legend()
+            error = 2 * data[f"{name}_spread"]
+            marks.append(Dots(where, data[f"{name}_simulated"], error, tone=tone, label=f"{label}, simulated"))
+    return Panel(marks, Axis(NAMES[axis], scale), Axis("error", low=0), f"({panel}) {title}")
 
 
 @declare_figure(
@@ -128,32 +125,42 @@ def fig_1(runs=4, seed=0, paper_size=False):
 
     (a) noise, p = 4096, n = 1024; (b) noise, n = 4096, gamma = 0.01; (c) p = 512, n = 2048, gamma = 0.01 and
     w_K = w_Q = mu, where simulations leave the limit from a signal of about 2 on: the logits' shift is not small.
+    Dots have two standard errors; they are at an eighth of these p and n, in (c) at half, unless at the paper's size.
     """
     shrink = 1 if paper_size else 8
-    gammas, tokens = grid(1e-3, 100, 41), 4096 // shrink
+    tokens = 4096 // shrink
     null, signal = {"gamma": "0.01"}, {"c": "0.25", "gamma": "0.01"}
     half = min(shrink, 2)
     aligned = {**TANH, "p": 512 // half, "n": 2048 // half, "gamma": 0.01, "weights": "aligned"}
-    return merged(
-        curves("a", "gamma", gammas, {"tanh": (ATTENTION, {**TANH, "c": 4}), "ridge": (RIDGE, {"c": 4})}),
-        dots("a", "gamma", grid(1e-3, 100, 6), as_defined(
-            runs, seed, lambda g: {**TANH, "p": 4096 // shrink, "n": 1024 // shrink, "gamma": g}), "tanh"),
-        by_size(tokens, {"tanh": (ATTENTION, {**TANH, **null}), "ridge": (RIDGE, null)}),
-        dots("b", "p", sizes(tokens), as_defined(
-            runs, seed + 1, lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}), "tanh"),
-        curves("c", "snr", te.grid(0, 8, 41), {
-            "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
-        dots("c", "snr", [0, 0.5, 1, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**aligned, "snr": x}), "tanh"),
-    )  # fmt: skip
+    small = {**TANH, "p": 4096 // shrink, "n": 1024 // shrink}
+    return side_by_side({
+        "a": (
+            limits("gamma", te.grid("0.001", 100, 41, log=True), {
+                "tanh": (ATTENTION, {**TANH, "c": 4}), "ridge": (RIDGE, {"c": 4})}),
+            dots("gamma", te.grid("0.001", 100, 6, log=True), as_defined(
+                runs, seed, lambda g: {**small, "gamma": g}), "tanh"),
+        ),
+        "b": (
+            by_size(tokens, {"tanh": (ATTENTION, {**TANH, **null}), "ridge": (RIDGE, null)}),
+            dots("p", sizes(tokens), as_defined(
+                runs, seed + 1, lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}), "tanh"),
+        ),
+        "c": (
+            limits("snr", te.grid(0, 8, 41), {
+                "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
+            dots("snr", [0, 0.5, 1, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**aligned, "snr": x}), "tanh"),
+        ),
+    }).assign_attrs(tokens=tokens)  # fmt: skip
 
 
-@fig_1.drawing
-def draw_1(data, figure):
-    """Three panels."""
-    axes = figure.subplots(1, 3)
-    draw_panel(axes[0], data, "a", "gamma", "noise, c = 4", "log")
-    draw_panel(axes[1], data, "b", "p", f"noise, gamma = 0.01, n = {data.attrs['tokens']}", "log")
-    draw_panel(axes[2], data, "c", "snr", "c = 0.25, gamma = 0.01, aligned")
+@fig_1.panels
+def panels_1(data):
+    """Against the penalty, the dimension and the signal."""
+    return [
+        panel_of(data, "a", "gamma", "noise, $c = 4$", "log"),
+        panel_of(data, "b", "p", rf"noise, $\gamma = 0.01$, $n = {data.attrs['tokens']}$", "log"),
+        panel_of(data, "c", "snr", r"$c = 0.25$, $\gamma = 0.01$, aligned"),
+    ]
 
 
 @declare_figure(
@@ -165,18 +172,17 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
 
     (a) p = 512, n = 2048, gamma = 1, w_K = w_Q = mu; (b) p = 2048, n = 512. With ``weights_file`` the dots of (b) use
     the file's own W_K^T W_Q, whatever its structure, at p of the file and n = p/4; lines stay those of the identity.
+    Dots have two standard errors; they are at an eighth of these p and n unless at the paper's size.
     """
     shrink = 1 if paper_size else 8
     signal = {"c": "0.25", "gamma": 1}
-    gammas, few = grid(1e-2, 10, 31), grid(1e-2, 10, 4)
     lines = {"tanh": TANH, "exp_clip": EXP, "softmax": {"nonlinearity": "softmax"}}
     size = {"p": 2048 // shrink, "n": 512 // shrink} if weights_file is None else _given(weights_file)
-    parts = [
-        curves("a", "snr", te.grid(0, 8, 41), {
-            "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}),
-            "clip": (ATTENTION, {**CLIP, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
-        curves("b", "gamma", gammas, {name: (ATTENTION, {**f, "c": 4}) for name, f in lines.items()}),
-    ]  # fmt: skip
+    left = limits("snr", te.grid(0, 8, 41), {
+        "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}),
+        "clip": (ATTENTION, {**CLIP, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)})  # fmt: skip
+    gammas, few = te.grid("0.01", 10, 31, log=True), te.grid("0.01", 10, 4, log=True)
+    right = [limits("gamma", gammas, {name: (ATTENTION, {**f, "c": 4}) for name, f in lines.items()})]
     for line, (name, f) in enumerate(lines.items()):
         if weights_file is not None:
             simulated = _with_given_weights({**f, **size}, runs, seed + line)
@@ -184,8 +190,8 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
             simulated = _softmax(size, runs, seed + line)
         else:
             simulated = as_defined(runs, seed + line, lambda g, q={**f, **size}: {**q, "gamma": g})
-        parts.append(dots("b", "gamma", few, simulated, name))
-    return merged(*parts)
+        right.append(dots("gamma", few, simulated, name))
+    return side_by_side({"a": left, "b": right})
 
 
 def _softmax(size, runs, seed):
@@ -217,12 +223,13 @@ def _given(weights_file):
     return {"p": product.shape[0], "n": product.shape[0] // 4, "product": product}
 
 
-@fig_2.drawing
-def draw_2(data, figure):
-    """Two panels."""
-    left, right = figure.subplots(1, 2)
-    draw_panel(left, data, "a", "snr", "c = 0.25, gamma = 1, aligned")
-    draw_panel(right, data, "b", "gamma", "noise, c = 4", "log")
+@fig_2.panels
+def panels_2(data):
+    """Against the signal and the penalty."""
+    return [
+        panel_of(data, "a", "snr", r"$c = 0.25$, $\gamma = 1$, aligned"),
+        panel_of(data, "b", "gamma", "noise, $c = 4$", "log"),
+    ]
 
 
 @declare_figure(
@@ -232,7 +239,8 @@ def fig_3(runs=4, seed=0, paper_size=False):
     """The clipped cubic against its linear share, and cos beside tanh and clip against p and against the signal.
 
     (a) p = n = 4096, gamma = 1, |mu|^2 = 1; (b) n = 4096, gamma = 1, |mu|^2 = 1; (c) p = 512, n = 2048, gamma = 0.01,
-    w_K = w_Q = mu. Without linear part the signal is not seen: cos is flat.
+    w_K = w_Q = mu. Without linear part the signal is not seen: cos is flat. Dots have two standard errors; they are at
+    a sixteenth of these p and n, in (c) at half, unless at the paper's size.
     """
     shrink = 1 if paper_size else 16
     tokens = 4096 // shrink
@@ -240,27 +248,34 @@ def fig_3(runs=4, seed=0, paper_size=False):
     three = {"cos": COS, "tanh": TANH, "clip": CLIP}
     half = min(shrink, 2)
     flat = {**COS, "p": 512 // half, "n": 2048 // half, "gamma": 0.01, "weights": "aligned"}
-    return merged(
-        curves("a", "r", te.grid(0, 1, 41), {
-            "cubic": (ATTENTION, {**CUBIC, "c": 1, **level}),
-            "cubic_aligned": (ATTENTION, {**CUBIC, "c": 1, **level, "weights": "aligned"})}),
-        dots("a", "r", [0, 0.25, 0.5, 0.75, 1], as_defined(
-            runs, seed, lambda r: {**CUBIC, "r": r, "p": tokens, "n": tokens, **level}), "cubic"),
-        by_size(tokens, {k: (ATTENTION, {**f, **level}) for k, f in three.items()}),
-        dots("b", "p", sizes(tokens), as_defined(
-            runs, seed + 1, lambda p: {**COS, "p": p, "n": tokens, **level}), "cos"),
-        curves("c", "snr", te.grid(0, 8, 41), {k: (ATTENTION, {**f, **signal}) for k, f in three.items()}),
-        dots("c", "snr", [0, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**flat, "snr": x}), "cos"),
-    )  # fmt: skip
+    return side_by_side({
+        "a": (
+            limits("r", te.grid(0, 1, 41), {
+                "cubic": (ATTENTION, {**CUBIC, "c": 1, **level}),
+                "cubic_aligned": (ATTENTION, {**CUBIC, "c": 1, **level, "weights": "aligned"})}),
+            dots("r", [0, 0.25, 0.5, 0.75, 1], as_defined(
+                runs, seed, lambda r: {**CUBIC, "r": r, "p": tokens, "n": tokens, **level}), "cubic"),
+        ),
+        "b": (
+            by_size(tokens, {k: (ATTENTION, {**f, **level}) for k, f in three.items()}),
+            dots("p", sizes(tokens), as_defined(
+                runs, seed + 1, lambda p: {**COS, "p": p, "n": tokens, **level}), "cos"),
+        ),
+        "c": (
+            limits("snr", te.grid(0, 8, 41), {k: (ATTENTION, {**f, **signal}) for k, f in three.items()}),
+            dots("snr", [0, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**flat, "snr": x}), "cos"),
+        ),
+    }).assign_attrs(tokens=tokens)  # fmt: skip
 
 
-@fig_3.drawing
-def draw_3(data, figure):
-    """Three panels."""
-    axes = figure.subplots(1, 3)
-    draw_panel(axes[0], data, "a", "r", "clipped cubic, c = gamma = 1")
-    draw_panel(axes[1], data, "b", "p", f"gamma = 1, signal 1, n = {data.attrs['tokens']}", "log")
-    draw_panel(axes[2], data, "c", "snr", "c = 0.25, gamma = 0.01, aligned")
+@fig_3.panels
+def panels_3(data):
+    """Against the linear share, the dimension and the signal."""
+    return [
+        panel_of(data, "a", "r", r"clipped cubic, $c = \gamma = 1$, $|\mu|^2 = 1$"),
+        panel_of(data, "b", "p", rf"$\gamma = 1$, $|\mu|^2 = 1$, $n = {data.attrs['tokens']}$", "log"),
+        panel_of(data, "c", "snr", r"$c = 0.25$, $\gamma = 0.01$, aligned"),
+    ]
 
 
 @declare_figure("liao2026.fig-4", title="Aligned and orthogonal weights", source=place("Figure 4"), marks="DV")
@@ -275,18 +290,22 @@ def fig_4(c="1"):
         for name, f in (("tanh", TANH), ("clip", CLIP))
         for word in ("unit-aligned", "orthogonal")
     }
-    return curves("a", "snr", te.grid(0, 4, 41), lines).assign_attrs(c=str(c))
+    return side_by_side({"a": limits("snr", te.grid(0, 4, 41), lines)}).assign_attrs(c=str(c))
 
 
-@fig_4.drawing
-def draw_4(data, figure):
+@fig_4.panels
+def panels_4(data):
     """One panel; orthogonal weights are dashed."""
-    axes = figure.subplots()
-    for number, name in enumerate(data.data_vars):
-        style = "--" if "orthogonal" in name else "-"
-        axes.plot(data["a_snr"], data[name], style, color=f"C{number // 2}", label=name[2:].replace("_", " "))
-    axes.set(xlabel=NAMES["snr"], ylabel="error", title=f"c = {data.attrs['c']}, gamma = 1, unit weights")
-    axes.legend()
+    return [paired(data, "orthogonal", WORDS.get, rf"$c = {data.attrs['c']}$, $\gamma = 1$, unit weights")]
+
+
+def paired(data, other, words, title):
+    """Lines against the signal, two and two of one colour; those whose name has the word ``other`` are dashed."""
+    marks = [
+        Curve(data["a_snr"], data[v], "dashed" if other in v else "solid", tone=number // 2, label=words(v[2:]))
+        for number, v in enumerate(data.data_vars)
+    ]
+    return Panel(marks, Axis(NAMES["snr"]), Axis("error", low=0), title)
 
 
 @declare_figure("liao2026.fig-5", title="Attention and ridge over p/n", source=place("Figure 5"), marks="DV")
@@ -296,18 +315,14 @@ def fig_5(ratios=("0.25", "1", "4")):
     for c in ratios:
         lines[f"tanh_{c}"] = (ATTENTION, {**TANH, "c": c, "gamma": 1, "weights": "unit-aligned"})
         lines[f"ridge_{c}"] = (RIDGE, {"c": c, "gamma": 1})
-    return curves("a", "snr", te.grid(0, 8, 41), lines)
+    return side_by_side({"a": limits("snr", te.grid(0, 8, 41), lines)})
 
 
-@fig_5.drawing
-def draw_5(data, figure):
+@fig_5.panels
+def panels_5(data):
     """One panel; ridge is dashed."""
-    axes = figure.subplots()
-    for number, name in enumerate(data.data_vars):
-        style = "--" if "ridge" in name else "-"
-        axes.plot(data["a_snr"], data[name], style, color=f"C{number // 2}", label=name[2:].replace("_", ", p/n = "))
-    axes.set(xlabel=NAMES["snr"], ylabel="error", title="gamma = 1, unit-aligned weights")
-    axes.legend()
+    words = r"$\gamma = 1$, unit weights along the signal"
+    return [paired(data, "ridge", lambda v: v.replace("_", ", $p/n$ = "), words)]
 
 
 @declare_figure(
@@ -319,33 +334,22 @@ def phase(count=41, nonlinearity="tanh"):
     Where the gap is negative attention wins without any signal; between that region and the line it wins for strongly
     aligned weights in a window of signal strengths.
     """
-    axes = {"c": grid(0.05, 20, count), "gamma": grid(0.01, 100, count)}
+    axes = {"c": te.grid("0.05", 20, count, log=True), "gamma": te.grid("0.01", 100, count, log=True)}
     attention = te.sweep(NULL, errors=False, nonlinearity=nonlinearity, **axes)["error"]
     window = te.sweep("liao2026.reversal", errors=False, nonlinearity=nonlinearity, **axes)
     data = window[["exists", "snr_low", "snr_high", "best_ratio_snr"]]
     return data.assign(gap=attention - te.sweep(RIDGE, errors=False, **axes)["error"])
 
 
-@phase.drawing
-def draw_phase(data, figure):
+@phase.panels
+def panels_phase(data):
     """The gap in colour, each sign on a scale of its own; the borders of the two regions as lines."""
-    import numpy as np
-    from matplotlib.colors import TwoSlopeNorm
-
-    axes = figure.subplots()
-    gap = data["gap"].transpose("gamma", "c").values
-    scale = TwoSlopeNorm(0, min(gap.min(), -1e-6), max(gap.max(), 1e-6))
-    mesh = axes.pcolormesh(data["c"], data["gamma"], gap, cmap="RdBu_r", norm=scale, shading="nearest")
-    exists = data["exists"].transpose("gamma", "c").values.astype(float)
-    for field, level, style, label in (
-        (exists, 0.5, "-", "above: some aligned signal reverses the order"),
-        (gap, 0, ":", "left: attention wins on noise"),
-    ):
-        if field.min() < level < field.max():
-            axes.contour(data["c"], data["gamma"], field, levels=[level], colors="k", linestyles=style)
-            axes.plot([], [], f"k{style}", label=label)
-    axes.set(xscale="log", yscale="log", xlabel="ratio c = p/n", ylabel=NAMES["gamma"])
-    axes.legend(loc="lower right")
-    ticks = [*np.linspace(scale.vmin, 0, 3), *np.linspace(0, scale.vmax, 5)[1:]]
-    bar = figure.colorbar(mesh, ax=axes, ticks=ticks, format="%.2g")
-    bar.set_label("error of attention less that of ridge, on noise")
+    places = data["c"], data["gamma"]
+    gap, exists = (data[name].transpose("gamma", "c").astype(float) for name in ("gap", "exists"))
+    marks = [
+        Surface(*places, gap, "error of attention less that of ridge, on noise"),
+        Contours(*places, exists, [0.5], tone=BLACK, label="above: some aligned signal reverses the order"),
+        Contours(*places, gap, [0.0], "dotted", tone=BLACK, label="left: attention wins on noise"),
+    ]
+    across = Axis("ratio $c = p/n$", "log")
+    return [Panel(marks, across, Axis(NAMES["gamma"], "log"), legend="lower right")]

@@ -1,7 +1,22 @@
 """Figures 3, 4 and 5 of the paper, and the shares of the attractors."""
 
+from dataclasses import replace
+
 import theorem_engine as te
-from theorem_engine import Source, declare_figure
+from theorem_engine import (
+    BLACK,
+    Arrows,
+    Axis,
+    Band,
+    Contours,
+    Curve,
+    Dots,
+    Panel,
+    Source,
+    Words,
+    declare_figure,
+    side_by_side,
+)
 from theorem_engine.registry.marion2025.methods import uniform_inner_products
 from theorem_engine.registry.marion2025.notation import PRODUCTS
 
@@ -54,7 +69,8 @@ def with_excess(path, lam, schedule, **model):
     title="Projected gradient descent from random starts",
     source=Source("2410.01537", "Figure 3"),
     marks="DV",
-    size=(14, 12),
+    size=(14, 13),
+    columns=4,
     least={"runs": 1, "seed": 0},
     settings=(
         ("marion2025.oracle-risk", {**MODEL, "lam": "0.1"}),
@@ -68,52 +84,61 @@ def fig_3(runs=30, seed=0):
     the paper is a guess; the other two belong to the same experiment. The path of the first setting is chaotic in
     its first thousands of steps: bands and attractors are reproducible, single paths are not.
     """
-    import xarray
-
-    parts = []
+    parts = {}
     for name, setting in SETTINGS.items():
         law = {key: setting[key] for key in ("lam", "schedule", "alpha", "steps")}
         starts = te.batch("run", **random_starts(MODEL["d"], runs, seed, setting["manifold"]))
         path = te.sweep("marion2025.pgd", errors=False, along=starts, trajectory=setting["log"], **law, **MODEL)
-        path = with_excess(path, law["lam"], law["schedule"], **MODEL)
-        renamed = {v: f"{name}_{v}" for v in (*path.data_vars, *path.coords) if v != "run"}
-        parts.append(path.rename(renamed))
-    return xarray.merge(parts, combine_attrs="override")
+        parts[name] = with_excess(path, law["lam"], law["schedule"], **MODEL)
+    return side_by_side(parts, shared=("run",))
 
 
-@fig_3.drawing
-def draw_3(data, figure):
+STEP = Axis("step")
+EXCESS, DISTANCE = Axis("excess risk", scale="log"), Axis("distance to the manifold", scale="log")
+SIDE = {"low": -1.1, "high": 1.1, "ticks": (-1, -0.5, 0, 0.5, 1)}
+KAPPA, NU = Axis(r"$\kappa$", **SIDE), Axis(r"$\nu$", **SIDE)
+
+
+@fig_3.panels
+def panels_3(data):
     """One row per setting."""
-    axes = figure.subplots(len(SETTINGS), 4)
-    for row, name in zip(axes, SETTINGS, strict=True):
-        clock = data[f"{name}_trajectory_step"]
-        _band(row[0], clock, data[f"{name}_excess"], "C0", "excess risk")
-        row[0].set(yscale="log", ylabel=TITLES[name])
-        _band(row[1], clock, abs(data[f"{name}_trajectory_kappa"]), "C0", r"$|\kappa|$")
-        _band(row[1], clock, abs(data[f"{name}_trajectory_nu"]), "C1", r"$|\nu|$")
-        row[1].legend(loc="lower right")
-        for run in (0, 1):
-            x, y = data[f"{name}_trajectory_kappa"][run], data[f"{name}_trajectory_nu"][run]
-            row[2].plot(x, y, color=f"C{run}", lw=1)
-            row[2].plot(x[0], y[0], "o", color=f"C{run}", ms=4)
-        row[2].set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal")
-        if float(data[f"{name}_distance"].max()) > 0:
-            _band(row[3], clock, data[f"{name}_distance"].clip(1e-17), "C2", "distance")
-            row[3].set(yscale="log")
-        else:
-            row[3].text(0.5, 0.5, "zero: the manifold is invariant", ha="center", transform=row[3].transAxes)
-    for axis, title in zip(axes[0], ("excess risk", "alignments", r"$(\kappa, \nu)$", "distance to the manifold"),
-                           strict=True):  # fmt: skip
-        axis.set_title(title)
-    for axis in axes[-1][[0, 1, 3]]:
-        axis.set_xlabel("step")
+    found = []
+    for name, title in TITLES.items():
+        path = {v.removeprefix(f"{name}_"): data[v] for v in data.variables if str(v).startswith(f"{name}_")}
+        ways = []
+        for run in range(min(2, data.sizes["run"])):
+            x, y = path["trajectory_kappa"][run], path["trajectory_nu"][run]
+            ways += [Curve(x, y, tone=run, label=f"run {run + 1}", width=1)]
+            ways += [Dots(x[:1], y[:1], tone=BLACK, label="start")]
+        excess, alignments, distance = descent_panels(path)
+        found += [excess, alignments, Panel(ways, KAPPA, NU, square=True), distance]
+        found[-4] = replace(excess, title=title)
+    return found
 
 
-def _band(axis, clock, values, color, label):
+def descent_panels(path):
+    """Excess risk, alignments and distance to the manifold along logged runs."""
+    clock = path["trajectory_step"]
+    aligned = [
+        *over_runs(clock, abs(path["trajectory_kappa"]), 0, r"$|\kappa|$"),
+        *over_runs(clock, abs(path["trajectory_nu"]), 1, r"$|\nu|$"),
+    ]
+    if float(path["distance"].max()) > 0:
+        # what is below the rounding of one step is drawn at its size
+        away = Panel(over_runs(clock, path["distance"].clip(1e-17), 2, ""), STEP, DISTANCE)
+    else:
+        away = Panel([Words("zero: the manifold is invariant")], STEP, replace(DISTANCE, scale="linear"))
+    return (
+        Panel(over_runs(clock, path["excess"], 0, ""), STEP, EXCESS),
+        Panel(aligned, STEP, Axis("alignments", low=0, high=1.05)),
+        away,
+    )
+
+
+def over_runs(clock, values, tone, label):
     """Mean over runs and the band between the 2.5 % and 97.5 % percentiles."""
     low, high = values.quantile([0.025, 0.975], dim="run")
-    axis.fill_between(clock, low, high, color=color, alpha=0.25, lw=0)
-    axis.plot(clock, values.mean("run"), color=color, label=label)
+    return [Band(clock, low, high, tone=tone), Curve(clock, values.mean("run"), tone=tone, label=label)]
 
 
 @declare_figure(
@@ -138,19 +163,10 @@ def fig_4(runs=30, steps=20_000, seed=0):
     return with_excess(path, law["lam"], law["schedule"], **model)
 
 
-@fig_4.drawing
-def draw_4(data, figure):
+@fig_4.panels
+def panels_4(data):
     """Excess, alignments, distance."""
-    left, middle, right = figure.subplots(1, 3)
-    clock = data["trajectory_step"]
-    _band(left, clock, data["excess"], "C0", "excess risk")
-    left.set(yscale="log", title="excess risk", xlabel="step")
-    _band(middle, clock, abs(data["trajectory_kappa"]), "C0", r"$|\kappa|$")
-    _band(middle, clock, abs(data["trajectory_nu"]), "C1", r"$|\nu|$")
-    middle.set(title="alignments", xlabel="step")
-    middle.legend()
-    _band(right, clock, data["distance"], "C2", "distance")
-    right.set(yscale="log", title="distance to the manifold", xlabel="step")
+    return descent_panels(data)
 
 
 @declare_figure(
@@ -174,23 +190,21 @@ def fig_5(lam="0.1", points=25):
     return data
 
 
-@fig_5.drawing
-def draw_5(data, figure):
+@fig_5.panels
+def panels_5(data):
     """Fixed points on the left, the field on the right."""
-    left, right = figure.subplots(1, 2)
-    colours = {"minimum": "C2", "maximum": "C3", "saddle": "C1"}
-    left.contour(data["kappa"], data["nu"], data["excess"].T, levels=25, cmap="Greys", linewidths=0.6)
-    for x, y, kind in zip(data["point_kappa"].values, data["point_nu"].values, data["point_kind"].values, strict=True):
-        left.plot(x, y, "o", ms=11, color=colours[str(kind)], clip_on=False, label=str(kind))
-    handles, labels = left.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    left.legend(unique.values(), unique.keys(), loc="center left", framealpha=1)
-    u, v = data["flow_kappa"].T.values, data["flow_nu"].T.values
-    size = (u**2 + v**2) ** 0.5
-    arrows = right.quiver(data["kappa"], data["nu"], u / (size + 1e-12), v / (size + 1e-12), size, cmap="viridis")
-    figure.colorbar(arrows, ax=right, label="magnitude")
-    for axis, title in ((left, "fixed points"), (right, "vector field")):
-        axis.set(xlabel=r"$\kappa$", ylabel=r"$\nu$", title=title, aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1))
+    heights = data["excess"].transpose("nu", "kappa")
+    marks = [Contours(data["kappa"], data["nu"], heights, levels=25)]
+    for tone, kind in enumerate(("saddle", "maximum", "minimum")):
+        here = data["point_kind"].values == kind
+        if here.any():
+            places = data["point_kappa"][here], data["point_nu"][here]
+            marks.append(Dots(*places, tone=tone, label=kind, size=11))
+    flow = [data[name].transpose("nu", "kappa") for name in ("flow_kappa", "flow_nu")]
+    return [
+        Panel(marks, KAPPA, NU, "fixed points, and lines of equal risk", legend="center left", square=True),
+        Panel([Arrows(data["kappa"], data["nu"], *flow, "magnitude")], KAPPA, NU, "vector field", square=True),
+    ]
 
 
 @declare_figure(
@@ -230,12 +244,13 @@ def swapped(runs=200, seed=0, steps=20_000):
     )
 
 
-@swapped.drawing
-def draw_swapped(data, figure):
+@swapped.panels
+def panels_swapped(data):
     """Shares with error bars."""
-    axis = figure.subplots()
-    for kind in data["attractor"].values:
+    marks = []
+    for tone, kind in enumerate(data["attractor"].values):
         here = data.sel(attractor=kind)
-        axis.errorbar(data["lam"], here["share"], here["standard_error"], marker="o", capsize=3, label=str(kind))
-    axis.set(xlabel=r"$\lambda$", ylabel="share of random starts", ylim=(-0.03, 1.03), title="ours: d = 400, L = 10")
-    axis.legend()
+        marks.append(Curve(data["lam"], here["share"], tone=tone))
+        marks.append(Dots(data["lam"], here["share"], here["standard_error"], tone=tone, label=str(kind)))
+    share = Axis("share of random starts", low=-0.03, high=1.03)
+    return [Panel(marks, Axis(r"$\lambda$"), share, legend="center right")]

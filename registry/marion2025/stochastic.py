@@ -149,7 +149,7 @@ def stochastic_pgd(m, *, excess):
         token_normals=(*Z, xi),
         normals=(mixed,),
         chi={chi_k: dimension - 4, chi_v: dimension - 5},
-        informative=first,
+        first=first,
         batch=batch,
         tokens=L,
         seed=seed,

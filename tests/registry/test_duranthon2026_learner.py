@@ -12,6 +12,7 @@ from theorem_engine.base.errors import Infeasible, ValidityWarning
 from theorem_engine.base.reports import listening
 from theorem_engine.registry.duranthon2026 import bayes_learner as bayes
 from theorem_engine.registry.duranthon2026 import finite_sample_notation as letters
+from theorem_engine.registry.duranthon2026.choice import LargestScore, TokenFront
 from theorem_engine.registry.duranthon2026.notation import nu as nu_letter
 from theorem_engine.registry.duranthon2026.tasks import ARGMAX, MAX, SPIKED
 from theorem_engine.showing.plot import Drawn
@@ -19,7 +20,7 @@ from theorem_engine.showing.plot import Drawn
 LEARNER = "duranthon2026.bayes-learner"
 FEW = 2**11
 TASKS = {("spiked", False): SPIKED, ("max", False): MAX, ("max", True): ARGMAX}
-GRADIENT = te.LargestScore(letters.omega, -(bayes.gap**2) / 2, *bayes.noise(MAX))
+GRADIENT = LargestScore(letters.omega, -(bayes.gap**2) / 2, *bayes.noise(MAX))
 
 
 def test_recovery_without_noise_has_its_closed_form():
@@ -72,7 +73,7 @@ def test_the_information_about_k_is_the_same_by_both_of_its_forms():
     """In the max task E|g|^2 is E g.(score - omega)/(1 - q_k) at the truth (Stein); six standard errors."""
     made = bayes.channel(MAX, sympy.Integer(3), sympy.Integer(2**14), averaged={
         "square": te.TokenSum(GRADIENT**2),
-        "truth": te.TokenSum(GRADIENT * (te.TokenFront(letters.score, nu_letter, te.normal_cdf(letters.draw))
+        "truth": te.TokenSum(GRADIENT * (TokenFront(letters.score, nu_letter, te.normal_cdf(letters.draw))
                                          - letters.omega)) / bayes.d_k,
     })  # fmt: skip
     inputs = [letters.q_k, bayes.d_k, letters.q_v, letters.tau, nu_letter]
@@ -190,7 +191,7 @@ def test_the_hard_phase_lies_between_its_branches(tmp_path):
     assert np.all(data["alpha_alg"] > data["alpha_it"])
     assert np.all(data["alpha_of"].max("overlap") <= data["alpha_alg"] + 1e-6)
     assert np.all(data["informed"].min("alpha") < data["risk_of"].min("overlap"))
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.glob("*.jsonl"))) == 3
 
 
 @pytest.mark.campaign

@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 import sympy
 from mpmath import mp
+from scipy import special
 
 import theorem_engine as te
 from theorem_engine import ABSENT, POSITIVE, Limit, Source, lemma
+from theorem_engine.asking.fingerprint import fingerprint
 from theorem_engine.asking.random_point import draw_point
+from theorem_engine.backends import get_backend
 from theorem_engine.base.errors import (
     BadNumber,
+    DeclarationError,
     Infeasible,
     MissingParameter,
     NotAvailable,
@@ -22,8 +26,10 @@ from theorem_engine.base.errors import (
 from theorem_engine.base.exact import NotANumber, as_float, read_number
 from theorem_engine.language import catalogue
 from theorem_engine.language.domains import Domain, Rejected, Structured
+from theorem_engine.language.functions import OpenFunction
 from theorem_engine.language.letters import Letter
 from theorem_engine.language.operators.base import Operator
+from theorem_engine.language.operators.gaussian_mean import GaussianMean
 from theorem_engine.language.rules import Caution, Failure, Requirement, Rule
 from theorem_engine.validators.simulator import simulator
 
@@ -141,6 +147,34 @@ def lower(operators, parameters, backend):
         return [a]
 
     return evaluate
+
+
+# A function whose numbers this module gives
+
+
+class envelope(OpenFunction):  # noqa: N801
+    """1/(1 + x^2)."""
+
+    nargs = 1
+    meanings = {"float64": f"{__name__}:falling", "multiprecision": f"{__name__}:falling"}  # noqa: RUF012
+
+
+class unmeant(OpenFunction):  # noqa: N801
+    """A function that nobody evaluates."""
+
+    nargs = 1
+
+
+class erfcx(OpenFunction):  # noqa: N801
+    """A function with the name of one of the engine's."""
+
+    nargs = 1
+    meanings = {"float64": f"{__name__}:falling"}  # noqa: RUF012
+
+
+def falling(x):
+    """For numbers of any kind."""
+    return 1 / (1 + x * x)
 
 
 # A rule, a requirement and a caution
@@ -265,6 +299,30 @@ def test_an_operator_from_outside_is_evaluated_in_double_precision_and_to_many_d
 def test_an_operator_that_nobody_lowers_says_so(unlowered):
     with pytest.raises(NotAvailable, match="Unlowered is not evaluated"):
         te.predict(unlowered.id, **POINT)
+
+
+def test_a_function_from_outside_is_evaluated_by_the_backends_it_names():
+    x = sympy.Symbol("x", real=True)
+    run = get_backend("float64").function([x], [2 * envelope(3 * x), GaussianMean(envelope(x * span), span)])
+    value, mean = run(np.array([1.0, 2.0]))
+    assert value == pytest.approx([2 / 10, 2 / 37], rel=1e-15)
+    # E 1/(1 + z^2) = sqrt(pi e/2) erfc(1/sqrt 2)
+    assert mean[0] == pytest.approx(np.sqrt(np.pi * np.e / 2) * special.erfc(np.sqrt(0.5)), rel=1e-12)
+    with mp.workdps(40):
+        assert get_backend("multiprecision").function([x], [envelope(x)])(mp.mpf(2))[0] == mp.mpf(1) / 5
+
+
+def test_a_function_that_nobody_evaluates_and_one_with_a_name_in_use_are_refused():
+    x = sympy.Symbol("x", real=True)
+    with pytest.raises(NotAvailable, match="unmeant is not evaluated"):
+        get_backend("float64").function([x], [unmeant(x)])
+    with pytest.raises(DeclarationError, match="the name of another"):
+        get_backend("float64").function([x], [erfcx(x)])
+
+
+def test_the_code_that_gives_a_function_its_numbers_is_part_of_its_fingerprint():
+    x = sympy.Symbol("x", real=True)
+    assert fingerprint(envelope(x)) != fingerprint(type("envelope", (OpenFunction,), {"__module__": __name__})(x))
 
 
 def test_values_from_outside_are_swept_in_groups_that_share_them(entry):

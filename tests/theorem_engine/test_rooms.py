@@ -94,12 +94,14 @@ def test_the_registry_holds_no_numerics():
     """Entries are mathematics; what one paper needs of NumPy stands in its methods, readers and figures."""
     allowed = ("methods.py", "readers.py")
     for path in (ENGINE.parent / "registry").rglob("*.py"):
-        if path.name in allowed or path.name.endswith("figures.py"):
-            continue
+        used = set()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not {name.partition(".")[0] for name in names} & {"numpy", "scipy", "mpmath", "numba"}, path.name
+            used |= {name.partition(".")[0] for name in names}
+        assert "matplotlib" not in used, path.name
+        if path.name not in allowed and not path.name.endswith("figures.py"):
+            assert not used & {"numpy", "scipy", "mpmath", "numba"}, path.name
 
 
 def test_no_function_of_the_registry_takes_more_than_eight_parameters():

@@ -19,7 +19,14 @@ import sympy
 
 from theorem_engine.asking.point import read_point
 from theorem_engine.base.errors import BadRequest, TheoremEngineError, ValidityWarning
-from theorem_engine.base.sources import content_digest, digest, engine_digest, function_digest, function_text
+from theorem_engine.base.sources import (
+    content_digest,
+    digest,
+    engine_digest,
+    function_digest,
+    function_text,
+    module_digest,
+)
 from theorem_engine.language.application import Applied
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.conditions import opened
@@ -162,7 +169,7 @@ class _Reader:
         if isinstance(node, (sympy.Add, sympy.Mul, sympy.And, sympy.Or)) and node.is_commutative is not False:
             # the order of terms means nothing
             parts.sort()
-        return digest([type(node).__module__, name, *parts])
+        return digest([type(node).__module__, name, *parts, *_numbers_from_outside(node)])
 
     def _application(self, node: Any) -> str:
         """Which output (or derivative) of which entry, and the equations that stand behind it."""
@@ -179,6 +186,12 @@ class _Reader:
                 behind = digest(self._application(node.decided({name: outcome})) for outcome in (True, False))
             self.applied[key] = digest([self.applied[key], behind])
         return digest([self.applied[key], node.output, *node.derivatives])
+
+
+def _numbers_from_outside(node: Any) -> list[str]:
+    """The code that evaluates a node, where its class names modules outside the engine."""
+    named = {**getattr(node, "lowerings", {}), **getattr(node, "meanings", {})}
+    return [module_digest(place.partition(":")[0]) for _, place in sorted(named.items())]
 
 
 def _file_behind(value: Any) -> list[bytes]:

@@ -178,7 +178,7 @@ class Quantity(Numeric):
     def error(self) -> Any:
         """The absolute error, to first order."""
         carried = sum((_times(abs(slope), origin.error) for origin, slope in self.slopes.items()), 0.0)
-        return max(carried, self.rounding)
+        return carried + self.rounding
 
     @property
     def error_kind(self) -> str:

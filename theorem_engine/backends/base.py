@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -14,8 +14,9 @@ import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
 
-from theorem_engine.base.errors import MissingDefinition, NotAvailable
+from theorem_engine.base.errors import DeclarationError, MissingDefinition, NotAvailable
 from theorem_engine.base.reports import inside_operator, is_heard
+from theorem_engine.language.functions import OpenFunction
 from theorem_engine.language.operators.base import as_operator
 from theorem_engine.planning.plan import Evaluate, Operate, Plan, Solve
 
@@ -115,6 +116,10 @@ class Backend(ABC):
                     result[here] = found
             return [result.reshape(shape) for result in results]
 
+        return self.at_each_outcome(run)
+
+    def at_each_outcome(self, run: Numeric) -> Numeric:
+        """What a function that looks at conditions first becomes where arrays cannot be taken apart."""
         return run
 
     def compile(self, plan: Plan) -> Numeric:
@@ -241,6 +246,21 @@ def straight_line(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], o
                 placed.setdefault(top, definitions[top])
                 stack.pop()
     return Listing([plain[s] for s in inputs], list(placed.items()), [plain[s] for s in outputs])
+
+
+def outside_meanings(lines: Sequence[tuple[Any, Any]], backend: str, known: Container[str]) -> dict[str, Any]:
+    """Numeric functions that come from outside the engine, by the names they have in generated code."""
+    found: dict[str, Any] = {}
+    for kind in {type(call) for _, expression in lines for call in expression.atoms(OpenFunction)}:
+        name = kind.__name__
+        if name in known or name in found:
+            raise DeclarationError(
+                f"the function {name} of {kind.__module__} has the name of another; call it otherwise"
+            )
+        if kind.meaning(backend) is None:
+            raise NotAvailable(f"the function {name} is not evaluated by the backend {backend}")
+        found[name] = kind
+    return {name: kind.meaning(backend) for name, kind in found.items()}
 
 
 def _refuse_bare_names(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]]) -> None:

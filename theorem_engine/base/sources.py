@@ -83,6 +83,11 @@ def function_digest(function: Callable[..., Any]) -> str:
     return digest([module, name, function_text(function), *(f"{m} {d}" for m, d in _closure(module))])
 
 
+def module_digest(module: str) -> str:
+    """A module's own text, and that of every module of ours that it imports."""
+    return digest(f"{m} {d}" for m, d in _closure(module))
+
+
 def function_text(function: Callable[..., Any]) -> str:
     """The source of a function; where there is none, its code as Python keeps it."""
     try:

@@ -1,23 +1,24 @@
-"""Figures as authors declare them: a function that computes data, one that draws them, and what they rest on."""
+"""Figures as authors declare them: a function that computes data, one that lays them out, what they rest on."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
-from theorem_engine.base.errors import BadRequest, DuplicateEntry, UnknownFigure, nearest
+from theorem_engine.base.errors import BadRequest, DuplicateEntry, NotAvailable, UnknownFigure, nearest
 from theorem_engine.language.catalogue import load, load_all
 from theorem_engine.language.entry import Source
+from theorem_engine.language.panel import Panel
 
 _figures: dict[str, Figure] = {}
 
 
 @dataclass(eq=False)
 class Figure:
-    """A named figure of the registry: a function that computes its data and one that draws them."""
+    """A named figure of the registry: a function that computes its data and one that lays them out in panels."""
 
     id: str
     title: str
@@ -30,12 +31,27 @@ class Figure:
     settings: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     #: Options that are whole numbers, and the least each can be.
     least: Mapping[str, int] = field(default_factory=dict)
-    _draw: Callable[[Any, Any], None] | None = field(default=None, repr=False)
+    #: Panels side by side; 0 puts all in one row.
+    columns: int = 0
+    _panels: Callable[[Any], Sequence[Panel]] | None = field(default=None, repr=False)
 
-    def drawing(self, function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-        """Decorator: the function (data, matplotlib figure) -> None that draws this figure."""
-        self._draw = function
+    def panels(self, function: Callable[[Any], Sequence[Panel]]) -> Callable[[Any], Sequence[Panel]]:
+        """Decorator: the function that lays the data out in panels, row by row."""
+        self._panels = function
         return function
+
+    def laid_out(self, data: Any) -> Sequence[Panel]:
+        """The panels of some data."""
+        if self._panels is None:
+            raise NotAvailable(f"{self.id} has data but no panels")
+        return self._panels(data)
+
+    def described(self, options: Mapping[str, Any]) -> str:
+        """The caption, with where the figure is from and every option it was computed with."""
+        used = {**self.options(), **options}
+        where = f"After {self.source}. " if self.source is not None else ""
+        told = ", ".join(f"{name} = {_worded(value)}" for name, value in used.items() if value not in (None, ""))
+        return f"{' '.join(self.caption.split())} {where}{f'Computed with {told}.' if told else ''}".strip()
 
     def options(self) -> dict[str, Any]:
         """Names and defaults of what can be changed when the data are computed."""
@@ -67,21 +83,27 @@ def declare_figure(
     size: tuple[float, float] = (9, 5),
     settings: tuple[tuple[str, Mapping[str, Any]], ...] = (),
     least: Mapping[str, int] | None = None,
+    columns: int = 0,
 ) -> Callable[[Callable[..., Any]], Figure]:
     """Declare a figure; the decorated function computes its data, its docstring is the caption.
 
     ``settings`` are points (id, parameters) on its curves, which campaigns check; ``least`` names the options that are
-    whole numbers and the least each can be.
+    whole numbers and the least each can be; ``columns`` is how many panels stand side by side.
     """
 
     def decorate(compute: Callable[..., Any]) -> Figure:
         if id in _figures:
             raise DuplicateEntry(f"figure {id!r} is declared twice: in {_figures[id].compute.__module__} and in "
                                  f"{compute.__module__}")  # fmt: skip
-        _figures[id] = Figure(id, title, source, compute.__doc__ or "", compute, marks, size, settings, least or {})
+        caption = compute.__doc__ or ""
+        _figures[id] = Figure(id, title, source, caption, compute, marks, size, settings, least or {}, columns)
         return _figures[id]
 
     return decorate
+
+
+def _worded(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def figures() -> list[Figure]:

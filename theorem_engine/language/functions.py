@@ -5,13 +5,16 @@ Every backend gives them a numeric meaning; a test compares the backends with ea
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import sympy
 from sympy.codegen.cfunctions import expm1, log1p
 
 __all__ = [
     "SPECIAL",
+    "OpenFunction",
     "OwenT",
     "erfcx",
     "expm1",
@@ -161,6 +164,29 @@ class log_softplus(sympy.Function):  # noqa: N801
     def definition(self) -> Any:
         """The function in elementary terms."""
         return sympy.log(sympy.log(1 + sympy.exp(self.args[0])))
+
+
+class OpenFunction(sympy.Function):
+    """A function whose numbers come from outside the engine: its class names who computes them.
+
+    ``meanings = {"float64": "my_pack.methods:envelope"}`` gives, for each backend, a module and a function in it that
+    takes numbers or arrays of them. How much memory that takes is said by ``numbers_per_token``.
+    """
+
+    meanings: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def numbers_per_token(cls, tokens: int) -> int:
+        """Numbers in the largest array that is made on the way, for each token of a sample of so many."""
+        return 1
+
+    @classmethod
+    def meaning(cls, backend: str) -> Any:
+        """The numeric function for a backend, or None where there is none."""
+        if backend not in cls.meanings:
+            return None
+        module, _, name = cls.meanings[backend].partition(":")
+        return getattr(importlib.import_module(module), name)
 
 
 #: The functions a backend must implement beyond SymPy's own.

@@ -14,15 +14,15 @@ from typing import Any
 import sympy
 
 from theorem_engine.base.errors import DeclarationError
-from theorem_engine.language.functions import positive_part
-from theorem_engine.language.operators.channel import TokenFront, TokenLogSum, TokenMax, TokenSort
+from theorem_engine.language.functions import OpenFunction, positive_part
+from theorem_engine.language.operators.channel import TokenLogSum, TokenMax, TokenSort
 from theorem_engine.language.operators.stochastic import TokenSum
 from theorem_engine.planning.objective import fresh
 
 #: Most kinks of an objective: all patterns of signs are tried.
 MOST = 3
-_BROKEN = (sympy.Piecewise, sympy.sign, sympy.Heaviside, sympy.floor, sympy.ceiling, sympy.Mod, TokenSort, TokenFront,
-           TokenMax)  # fmt: skip
+_BROKEN = (sympy.Piecewise, sympy.sign, sympy.Heaviside, sympy.floor, sympy.ceiling, sympy.Mod, TokenSort, TokenMax,
+           OpenFunction)  # fmt: skip
 _KINKED = (sympy.Abs, sympy.Max, sympy.Min, positive_part)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,21 @@ class Drawn:
 
     figure: Figure
     data: Any
+    #: Options that were not left at their defaults.
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def caption(self) -> str:
+        """What the figure shows and the settings it was computed with."""
+        return self.figure.described(self.options)
 
     def plot(self) -> Any:
         """A matplotlib figure of the data."""
-        if self.figure._draw is None:
-            raise NotAvailable(f"{self.figure.id} has data but no drawing")
+        panels = self.figure.laid_out(self.data)
         canvas = _canvas()(figsize=self.figure.size, layout="constrained")
-        self.figure._draw(self.data, canvas)
+        from theorem_engine.showing.drawing import draw_panels
+
+        draw_panels(canvas, panels, self.figure.columns, self.figure.title, self.caption)
         return canvas
 
     def save(self, path: Path | str, *, overwrite: bool = True) -> None:
@@ -58,6 +67,6 @@ def picture_endings() -> tuple[str, ...]:
 
 
 def figure(id: str, **options: Any) -> Drawn:
-    """The data of a named figure; ``.plot()`` draws it, ``.save(path)`` writes it."""
+    """The data of a named figure; ``.plot()`` draws it, ``.save(path)`` writes it, ``.caption`` tells of it."""
     found = find_figure(id)
-    return Drawn(found, found.computed(**options))
+    return Drawn(found, found.computed(**options), options)

@@ -25,9 +25,6 @@ from theorem_engine import (
     shorthand,
 )
 from theorem_engine.base.errors import DeclarationError, Infeasible, MissingParameter, UnknownParameter
-from theorem_engine.language import catalogue
-from theorem_engine.language.entry import result
-from theorem_engine.registry.marion2025 import risk as _somewhere
 
 var = notation("modeltest")
 c = var("c", "c", "ratio", POSITIVE, default=ABSENT)
@@ -62,20 +59,9 @@ SOURCE = Source("2410.01537")
 
 
 @pytest.fixture
-def declared():
-    """Declares entries of a model, taken out again afterwards."""
-    made = []
-
-    def make(id, body, **facts):
-        body.__doc__ = body.__doc__ or "A test."
-        body.__module__ = _somewhere.__name__
-        entry = result(id, title=id, source=SOURCE, **{"given": (gamma,), "outputs": {"value": "v"}, **facts})(body)
-        made.append(entry)
-        return entry
-
-    yield make
-    for entry in made:
-        catalogue.forget(entry)
+def declare(declared):
+    """Entries of one letter, unless others are named."""
+    return lambda id, body, **facts: declared(id, body, **{"given": (gamma,), **facts})
 
 
 def inner_body(m):
@@ -84,8 +70,8 @@ def inner_body(m):
 
 
 @pytest.fixture
-def inner(declared):
-    return declared("modeltest.inner", inner_body, model=MODEL.only("ratio", "moments"))
+def inner(declare):
+    return declare("modeltest.inner", inner_body, model=MODEL.only("ratio", "moments"))
 
 
 def test_every_way_comes_to_the_same_letters(inner):
@@ -101,8 +87,8 @@ def test_conditions_are_decided_by_the_point_or_by_what_a_way_says(inner):
     assert float(te.predict("modeltest.inner", c=0.5, f="square", gamma=3)) == 5.0
 
 
-def test_the_point_shows_only_the_way_taken_and_what_follows(inner, declared):
-    declared("modeltest.vectors", lambda m: {"value": m.u + 2 * m.v + m.gamma}, model=MODEL.only("ratio", "vectors"))
+def test_the_point_shows_only_the_way_taken_and_what_follows(inner, declare):
+    declare("modeltest.vectors", lambda m: {"value": m.u + 2 * m.v + m.gamma}, model=MODEL.only("ratio", "vectors"))
     found = te.predict("modeltest.vectors", p=1, n=4, word="unit", gamma=1)
     assert float(found) == 2.5
     assert list(found.point) == ["p", "n", "word", "gamma"]
@@ -121,7 +107,7 @@ def test_ways_exclude_each_other(inner):
         te.predict("modeltest.inner", p=2, a1=1, rest=1, gamma=1)
 
 
-def test_an_entry_is_applied_at_the_same_model(inner, declared):
+def test_an_entry_is_applied_at_the_same_model(inner, declare):
     """Conditions, ways and derivatives pass through without a word of the author."""
 
     def outer_body(m, *, inner):
@@ -129,7 +115,7 @@ def test_an_entry_is_applied_at_the_same_model(inner, declared):
         here = inner.at(m)
         return {t: here, "value": 2 * t, "slope": Total(t, gamma), "moved": inner.at(m, gamma=2 * m.gamma)}
 
-    declared(
+    declare(
         "modeltest.outer", outer_body, model=MODEL, needs={"inner": "modeltest.inner"},
         outputs={"value": "v", "slope": "s", "moved": "m"},
     )  # fmt: skip
@@ -141,7 +127,7 @@ def test_an_entry_is_applied_at_the_same_model(inner, declared):
     assert zero.outputs == flat.outputs
 
 
-def test_conditions_inside_an_operator_are_decided_at_each_evaluation(declared):
+def test_conditions_inside_an_operator_are_decided_at_each_evaluation(declare):
     """The mean of a function that is written differently on both sides of zero; known in closed form."""
 
     def bent_body(m):
@@ -153,8 +139,8 @@ def test_conditions_inside_an_operator_are_decided_at_each_evaluation(declared):
         return {"value": m.gamma * GaussianMean(bent.at(m, a1=x), x, breaks=(0,))}
 
     slopes = Model(moments=Alternatives(given(a1), to=[a1]))
-    declared("modeltest.bent", bent_body, model=slopes, given=())
-    declared("modeltest.mean", mean_body, needs={"bent": "modeltest.bent"})
+    declare("modeltest.bent", bent_body, model=slopes, given=())
+    declare("modeltest.mean", mean_body, needs={"bent": "modeltest.bent"})
     assert float(te.predict("modeltest.bent", a1=-2)) == 2.0
     assert float(te.predict("modeltest.mean", gamma=2)) == pytest.approx(2 * 3 / math.sqrt(2 * math.pi), rel=1e-12)
 
@@ -164,12 +150,12 @@ def test_a_way_that_defines_too_little_is_refused():
         Alternatives(given(a1, rest), given(f, defines={a1: 0}), to=[a1, rest])
 
 
-def test_letters_that_go_with_an_option_have_their_own_rule(declared):
+def test_letters_that_go_with_an_option_have_their_own_rule(declare):
     level = var("level", "l", "level", POSITIVE, default=ABSENT)
     model = Model(
         moments=Alternatives(given(a1), given(f, also=(level,), defines=lambda m: {a1: m.level or 1}), to=[a1])
     )
-    declared(
+    declare(
         "modeltest.level", lambda m: {"value": m.a1 * m.gamma}, model=model,
         given_rules=(OnlyWith("level", "f", ("odd",)),),
     )  # fmt: skip
@@ -185,26 +171,26 @@ def test_the_page_is_written_in_canonical_letters(inner):
     assert "ABSENT" not in page
 
 
-def test_a_definition_may_hang_on_a_condition(declared):
+def test_a_definition_may_hang_on_a_condition(declare):
     """A component along a vector of no length is zero; no one divides by it."""
     along = var("along", "k", "component", REAL, default=ABSENT)
     part = Alternatives(
         given(u, v, defines=lambda m: {along: 0 if m.when(sympy.Eq(u, 0)) else v / u}), to=[u, along]
     )  # fmt: skip
-    declared("modeltest.along", lambda m: {"value": m.gamma + m.along}, model=Model(vectors=part))
+    declare("modeltest.along", lambda m: {"value": m.gamma + m.along}, model=Model(vectors=part))
     assert float(te.predict("modeltest.along", u=2, v=3, gamma=1)) == 2.5
     none = te.predict("modeltest.along", u=0, v=3, gamma=1)
     assert float(none) == 1.0
     assert none.point.canonical == {"along": 0.0}
 
 
-def test_a_way_may_change_what_was_given(declared):
+def test_a_way_may_change_what_was_given(declare):
     """The function then sees what was made of the letter, and so does an entry that it applies."""
     sign = var("sign", "s", "a sign", Choice(("minus", "plus")), default="plus")
     changed = given(a1, also=(sign,), defines=lambda m: {a1: -a1} if m.sign == "minus" else {})
     model = Model(moments=Alternatives(changed, to=[a1]))
-    declared("modeltest.plain", lambda m: {"value": m.gamma / m.a1}, model=MODEL.only("moments"))
-    declared(
+    declare("modeltest.plain", lambda m: {"value": m.gamma / m.a1}, model=MODEL.only("moments"))
+    declare(
         "modeltest.turned", lambda m, *, plain: {"value": m.a1 * m.gamma, "other": plain.at(m, rest=0)}, model=model,
         needs={"plain": "modeltest.plain"}, outputs={"value": "v", "other": "o"},
     )  # fmt: skip
@@ -214,38 +200,38 @@ def test_a_way_may_change_what_was_given(declared):
     assert turned.point.canonical == {"a1": -4.0}
 
 
-def test_a_part_may_be_the_same_in_every_query(inner, declared):
+def test_a_part_may_be_the_same_in_every_query(inner, declare):
     model = MODEL.only("ratio").also(moments=Alternatives(given(defines={a1: 2, rest: 1}), to=[a1, rest]))
-    declared("modeltest.fixed", lambda m, *, inner: {"value": inner.at(m)}, model=model,
+    declare("modeltest.fixed", lambda m, *, inner: {"value": inner.at(m)}, model=model,
              needs={"inner": "modeltest.inner"})  # fmt: skip
     assert float(te.predict("modeltest.fixed", c=0.5, gamma=3)) == 2.0
 
 
-def test_letters_that_vanish_are_zero_where_that_is_declared(declared):
+def test_letters_that_vanish_are_zero_where_that_is_declared(declare):
     def vanishing_body(m):
         """A statement with a pole, and what is left without it."""
         return {"value": m.gamma / m.a1 if m.a1 else m.gamma}
 
-    entry = declared("modeltest.vanishing", vanishing_body, model=MODEL.only("moments"), zeros=(a1,))
+    entry = declare("modeltest.vanishing", vanishing_body, model=MODEL.only("moments"), zeros=(a1,))
     assert float(te.predict("modeltest.vanishing", a1=0, rest=1, gamma=3)) == 3.0
     assert float(te.predict("modeltest.vanishing", a1=2, rest=1, gamma=3)) == 1.5
     assert float(te.predict("modeltest.vanishing", f="square", gamma=3)) == 3.0
-    declared("modeltest.above", lambda m, *, inner: {"value": inner.at(m, a1=m.gamma - 1, rest=0)},
+    declare("modeltest.above", lambda m, *, inner: {"value": inner.at(m, a1=m.gamma - 1, rest=0)},
              needs={"inner": entry.id})  # fmt: skip
     assert float(te.predict("modeltest.above", gamma=1)) == 1.0
     assert float(te.predict("modeltest.above", gamma=3)) == 1.5
 
 
-def test_what_a_function_makes_vanishes_only_where_it_is_written_so(declared):
+def test_what_a_function_makes_vanishes_only_where_it_is_written_so(declare):
     """Equations between transcendental functions of the letters are not asked of numbers."""
     model = Model(moments=Alternatives(given(u, defines={a1: sympy.erf(u)}), to=[a1]))
-    entry = declared("modeltest.made", lambda m: {"value": m.gamma + m.a1}, model=model, zeros=(a1,))
+    entry = declare("modeltest.made", lambda m: {"value": m.gamma + m.a1}, model=model, zeros=(a1,))
     point = te.predict("modeltest.made", u=0, gamma=1)
     assert float(point) == 1.0
     assert not any("Eq" in str(key) for key in entry._conditions)
 
 
-def test_rules_and_requirements_go_with_their_way(declared):
+def test_rules_and_requirements_go_with_their_way(declare):
     level = var("level", "l", "level", POSITIVE, default=ABSENT)
     model = Model(
         ratio=Alternatives(given(c), given(p, n, defines={c: p / n}), to=[c]),
@@ -255,7 +241,7 @@ def test_rules_and_requirements_go_with_their_way(declared):
             to=[a1],
         ),
     )
-    declared("modeltest.ruled", lambda m: {"value": m.a1 * m.c * m.gamma}, model=model,
+    declare("modeltest.ruled", lambda m: {"value": m.a1 * m.c * m.gamma}, model=model,
              requires=(Holds(c < 2, "c is below two"),))  # fmt: skip
     assert float(te.predict("modeltest.ruled", c=1, f="odd", level=4, gamma=1)) == 4.0
     with pytest.raises(Infeasible, match="a1 is below three"):
@@ -266,8 +252,8 @@ def test_rules_and_requirements_go_with_their_way(declared):
         te.predict("modeltest.ruled", p=6, n=3, a1=1, gamma=1)
 
 
-def test_applications_print_as_calls(inner, declared):
-    entry = declared("modeltest.caller", lambda m, *, inner: {t: inner.at(m), "value": t, "slope": Total(t, gamma)},
+def test_applications_print_as_calls(inner, declare):
+    entry = declare("modeltest.caller", lambda m, *, inner: {t: inner.at(m), "value": t, "slope": Total(t, gamma)},
                      model=MODEL, needs={"inner": "modeltest.inner"}, outputs={"value": "v", "slope": "s"})  # fmt: skip
     assert "t = inner(c, a1, rest, gamma)" in repr(entry)
     assert str(entry.statement().equations[t].diff(gamma)) == "d(inner)/d(gamma)(c, a1, rest, gamma)"

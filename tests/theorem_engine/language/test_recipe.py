@@ -14,14 +14,10 @@ from theorem_engine import (
     Minimum,
     Root,
     Search,
-    Source,
     Start,
     notation,
 )
 from theorem_engine.base.errors import DeclarationError, Infeasible
-from theorem_engine.language import catalogue
-from theorem_engine.language.entry import result
-from theorem_engine.registry.marion2025 import risk as _somewhere
 
 var = notation("recipetest")
 a = var("a", "a", "a letter", POSITIVE)
@@ -30,59 +26,49 @@ x = var("x", "x", "a minimiser")
 
 
 @pytest.fixture
-def declared():
-    made = []
-
-    def make(id, body, **facts):
-        body.__module__ = _somewhere.__name__
-        body.__doc__ = "A test."
-        entry = result(id, title=id, source=Source("2410.01537"), given=(a,), outputs={"value": "v"}, **facts)(body)
-        made.append(entry)
-        return entry
-
-    yield make
-    for entry in made:
-        catalogue.forget(entry)
+def declare(declared):
+    """Entries of one letter, unless others are named."""
+    return lambda id, body, **facts: declared(id, body, **{"given": (a,), **facts})
 
 
-def test_a_group_is_just_equations(declared):
+def test_a_group_is_just_equations(declare):
     """The golden ratio solves q = sqrt(1 + q); where the equation is explicit the start is not used."""
-    declared("recipetest.group", lambda m: {q: sympy.sqrt(1 + m.a * q), "value": q}, recipe={q: Start(1 + a)})
+    declare("recipetest.group", lambda m: {q: sympy.sqrt(1 + m.a * q), "value": q}, recipe={q: Start(1 + a)})
     assert float(te.predict("recipetest.group", a=1)) == pytest.approx((1 + math.sqrt(5)) / 2, rel=1e-14)
-    declared("recipetest.plain", lambda m: {q: 2 * m.a, "value": q}, recipe={q: Start(1 + a)})
+    declare("recipetest.plain", lambda m: {q: 2 * m.a, "value": q}, recipe={q: Start(1 + a)})
     assert float(te.predict("recipetest.plain", a=3)) == 6.0
     page = repr(te.entry("recipetest.group"))
     assert "a + 1" not in page
     assert "sqrt(a*q + 1)" in page
 
 
-def test_searches_are_beside_the_statement(declared):
-    declared("recipetest.least", lambda m: {"value": Minimum((x - m.a) ** 2 + 1, over=x).at(x)},
+def test_searches_are_beside_the_statement(declare):
+    declare("recipetest.least", lambda m: {"value": Minimum((x - m.a) ** 2 + 1, over=x).at(x)},
              recipe={x: Search(0, 10)})  # fmt: skip
     assert float(te.predict("recipetest.least", a=3)) == pytest.approx(3, abs=1e-8)
-    declared("recipetest.root", lambda m: {"value": Root(x**3 - m.a, x)}, recipe=lambda m: {x: Search(m.a / 9, 10)})
+    declare("recipetest.root", lambda m: {"value": Root(x**3 - m.a, x)}, recipe=lambda m: {x: Search(m.a / 9, 10)})
     assert float(te.predict("recipetest.root", a=8)) == pytest.approx(2, rel=1e-14)
     assert "Minimum((-a + x)**2 + 1, over=x)" in repr(te.entry("recipetest.least"))
     assert "value = Root(-a + x**3, x)" in repr(te.entry("recipetest.root"))
 
 
-def test_a_search_without_a_place_is_refused(declared):
-    entry = declared("recipetest.lost", lambda m: {"value": Minimum((x - m.a) ** 2, over=x)}, recipe={q: Start(1)})
+def test_a_search_without_a_place_is_refused(declare):
+    entry = declare("recipetest.lost", lambda m: {"value": Minimum((x - m.a) ** 2, over=x)}, recipe={q: Start(1)})
     with pytest.raises(DeclarationError, match="does not say where to look for x"):
         entry.statement({})
 
 
-def test_a_local_minimum_is_followed_from_where_the_recipe_knows_it(declared):
+def test_a_local_minimum_is_followed_from_where_the_recipe_knows_it(declare):
     """Of the two minima of (x^2 - a)^2 the one on the side of the start, which is not the global search's choice."""
-    declared("recipetest.local", lambda m: {"value": LocalMinimum((x**2 - m.a) ** 2, over=(x,)).at(x)},
+    declare("recipetest.local", lambda m: {"value": LocalMinimum((x**2 - m.a) ** 2, over=(x,)).at(x)},
              recipe={x: Descent(-1, known={a: 1})})  # fmt: skip
     assert float(te.predict("recipetest.local", a=4)) == pytest.approx(-2, abs=1e-8)
     assert "LocalMinimum((-a + x**2)**2, over=x)" in repr(te.entry("recipetest.local"))
 
 
-def test_requirements_that_search_use_the_recipe_too(declared):
+def test_requirements_that_search_use_the_recipe_too(declare):
     """The least of x^2 - a x is -a^2/4; the relation is written when a query comes, from its options."""
-    declared("recipetest.required", lambda m: {"value": m.a},
+    declare("recipetest.required", lambda m: {"value": m.a},
              requires=(Holds(lambda options: Minimum(x**2 - a * x, over=x) >= -1, "the valley is shallow"),),
              recipe={x: Search(-10, 10)})  # fmt: skip
     assert float(te.predict("recipetest.required", a=1)) == 1.0

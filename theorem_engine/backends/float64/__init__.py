@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from sympy.printing.numpy import NumPyPrinter
 
-from theorem_engine.backends.base import Backend, Numeric, straight_line
+from theorem_engine.backends.base import Backend, Numeric, outside_meanings, straight_line
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.base.exact import as_float
 from theorem_engine.language.domains import Structured
@@ -27,18 +27,6 @@ def _log_softplus(x: Any) -> Any:
     return np.where(np.less(x, -37.0), x, np.log(np.logaddexp(0.0, np.maximum(x, -37.0))))[()]
 
 
-def _largest_log(omega: Any, spread: Any, slope: Any = np.inf) -> Any:
-    from theorem_engine.numerics.laplace.largest import log_probability
-
-    return log_probability(omega, spread, slope)
-
-
-def _largest_score(omega: Any, weight: Any, spread: Any, slope: Any = np.inf) -> Any:
-    from theorem_engine.numerics.laplace.largest import score
-
-    return score(omega, weight, spread, slope)
-
-
 def _largest_token(x: Any) -> Any:
     # token by token: a maximum along a short axis costs many times more
     return functools.reduce(np.maximum, (x[..., i : i + 1] for i in range(x.shape[-1])))
@@ -49,17 +37,6 @@ def _token_log_sum(x: Any) -> Any:
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         return top + np.log(np.matmul(np.exp(x - top), np.ones(x.shape[-1]))[..., None])
-
-
-def _brought_to_front(x: Any, slope: Any, u: Any) -> Any:
-    """Tokens in decreasing order, the one that the uniform u draws from softmax(slope x) before all others."""
-    ordered = -np.sort(-x, axis=-1)
-    weights = np.exp(slope * (ordered - ordered[..., :1]))
-    share = np.cumsum(weights, axis=-1) / np.sum(weights, axis=-1, keepdims=True)
-    place = np.minimum(np.sum(share < u, axis=-1, keepdims=True), x.shape[-1] - 1)
-    # after sorting by the key the drawn token is first and the order of the others is kept
-    order = np.argsort(np.where(np.arange(x.shape[-1]) == place, -1, np.arange(x.shape[-1])), axis=-1)
-    return np.take_along_axis(ordered, order, axis=-1)
 
 
 @cache
@@ -87,9 +64,6 @@ def namespace() -> dict[str, Any]:
         "BatchSum": lambda x: np.sum(x, axis=(-2, -1), keepdims=True),
         "TokenSort": lambda x: -np.sort(-x, axis=-1),
         "TokenMax": _largest_token,
-        "TokenFront": _brought_to_front,
-        "LargestLog": _largest_log,
-        "LargestScore": _largest_score,
         "TokenLogSum": _token_log_sum,
         "softplus": _softplus,
         "log_softplus": _log_softplus,
@@ -145,10 +119,10 @@ def _printer() -> _Printer:
     )
 
 
-def _refuse_unknown(lines: Sequence[tuple[Any, Any]]) -> None:
+def _refuse_unknown(lines: Sequence[tuple[Any, Any]], outside: Mapping[str, Any]) -> None:
     """A function without a meaning in NumPy is refused by name; its name is never run."""
     printer = _printer()
-    known = {*printer.known_functions, *printer._rewriteable_functions}
+    known = {*printer.known_functions, *printer._rewriteable_functions, *outside}
     for function in {type(call) for _, expression in lines for call in expression.atoms(sympy.Function)}:
         name = function.__name__
         if name not in known and not hasattr(printer, f"_print_{name}"):
@@ -165,9 +139,10 @@ class Float64(Backend):
     ) -> Numeric:
         """SymPy's NumPy printer with our assignments in place of its own elimination."""
         code = straight_line(inputs, equations, outputs)
-        _refuse_unknown(code.lines)
+        outside = outside_meanings(code.lines, self.name, namespace())
+        _refuse_unknown(code.lines, outside)
         return sympy.lambdify(
-            code.inputs, tuple(code.results), modules=[namespace(), "numpy"], printer=_printer(),
+            code.inputs, tuple(code.results), modules=[{**namespace(), **outside}, "numpy"], printer=_printer(),
             cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ from theorem_engine.backends.float64.each_point import each_point
 from theorem_engine.backends.float64.proximal import has_one_multiplier
 from theorem_engine.base.random_sets import COUNT, chosen
 from theorem_engine.base.reports import note
-from theorem_engine.language.operators.channel import LargestLog, LargestScore
+from theorem_engine.language.functions import OpenFunction
 from theorem_engine.language.operators.proximal import Proximal
 
 SEED = 20260117
@@ -25,8 +25,6 @@ LEAST = 32
 KEPT = 2**27
 #: Numbers of the largest array that a block of samples makes; methods hold about a dozen of them, in each thread.
 AT_ONCE = 2**21
-#: Nodes of an integral over one score, for each token of a sample.
-NODES = 96
 #: Below this many numbers of one scramble all are computed at once, above each by itself, in threads if there are any.
 WORTH_THREADS = 2**12
 
@@ -45,12 +43,12 @@ class _Channel:
         self.mean = mean
         self.sizes = backend.function(parameters, list(mean.sizes))
         self.bodies = backend.function([*mean.noise, *parameters], list(mean.bodies), mean.definitions)
-        has_matrices = any(not has_one_multiplier(point) for point in mean.atoms(Proximal))
-        self.has_pairs = has_matrices or mean.has(LargestScore)
+        self.has_matrices = any(not has_one_multiplier(point) for point in mean.atoms(Proximal))
+        self.outside = {type(call) for call in mean.atoms(OpenFunction)}
 
     def per_token(self, tokens: int) -> int:
-        """Numbers for each token in the largest array made on the way: one for each other token, or each node."""
-        return max(tokens if self.has_pairs else 1, NODES if self.mean.has(LargestLog, LargestScore) else 1)
+        """Numbers for each token in the largest array made on the way: one for each other token, or more."""
+        return max(tokens if self.has_matrices else 1, *(kind.numbers_per_token(tokens) for kind in self.outside), 1)
 
     def evaluate(self, *values: Any) -> list[float]:
         """Means over the scrambles in use; their spread is the reported error."""

@@ -9,10 +9,10 @@ import numpy as np
 import sympy
 
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.bundles import compile_gaussian
 from theorem_engine.backends.sharp_places import Place, SharpPlaces, amplification, finest
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.reports import note
-from theorem_engine.language.operators.gaussian_mean import bandwidth
 from theorem_engine.numerics.panels import graded_edges
 from theorem_engine.numerics.quadrature import legendre_interval, legendre_panels, trapezoid_line, window
 
@@ -31,12 +31,8 @@ SHORT, SHORT_FOR_MANY, MANY = 1 / 8, 1 / 256, 32
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """All means of the bundle share nodes and subexpressions."""
-    variables, breaks = means[0].variables, means[0].breaks
-    body = backend.function([*variables, *parameters], [m.body for m in means])
-    marks = backend.function(parameters, list(breaks)) if breaks else None
-
-    waves = [sympy.Max(*(bandwidth(m.body, x) for m in means)) for x in variables]
-    bands = [backend.function([*variables, *parameters], [w]) if w != 0 else None for w in waves]
+    variables, bundle = means[0].variables, compile_gaussian(means, parameters, backend)
+    body, marks, bands = bundle.body, bundle.marks, bundle.bands
 
     bodies = [m.body for m in means]
     # the inner mean sees each value of the outer letter, the outer mean the middle of the inner one

@@ -12,7 +12,15 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.iterated import lower_iterated
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.reports import note
-from theorem_engine.numerics.solvers.newton import Array, Places, as_columns, newton_step, solve_group, solve_point
+from theorem_engine.numerics.solvers.newton import (
+    Array,
+    Places,
+    as_columns,
+    newton_step,
+    shaped,
+    solve_group,
+    solve_point,
+)
 from theorem_engine.planning.plan import Solve
 
 #: A residual above this is no solution.
@@ -33,9 +41,9 @@ def lower_group(solve: Solve, backend: Backend) -> Numeric:
                 single = lowered.point([float(v) for v in values])
                 if single is not None:
                     return single
-            columns, shape = as_columns(values) if values else (np.zeros((0, 1)), ())
+            columns, shape = as_columns(values)
             found = lowered(columns)
-        return [float(row[0]) for row in found] if shape == () else [row.reshape(shape) for row in found]
+        return shaped(found, shape)
 
     return evaluate
 

@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.base.errors import NotAvailable
+from theorem_engine.backends.bundles import finite_interval
 from theorem_engine.base.reports import note
 from theorem_engine.numerics.quadrature import legendre_interval
 
 
 def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """Gauss-Legendre on panels; all integrals of the bundle share their nodes."""
-    limits = integrals[0].limits
-    if len(limits) != 1 or len(limits[0]) != 3 or any(end.is_infinite for end in limits[0][1:]):
-        raise NotAvailable(f"{integrals[0]}: only integrals over one finite interval are lowered")
-    variable, low, high = limits[0]
+    variable, low, high = finite_interval(integrals[0])
     ends = backend.function(parameters, [low, high])
     body = backend.function([variable, *parameters], [i.function for i in integrals])
 

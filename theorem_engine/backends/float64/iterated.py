@@ -11,7 +11,7 @@ from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.random_sets import standard_error
 from theorem_engine.base.reports import note
 from theorem_engine.numerics.solvers.iteration import Array, iterate, nearest_solution, remember
-from theorem_engine.numerics.solvers.newton import as_columns
+from theorem_engine.numerics.solvers.newton import as_columns, shaped
 from theorem_engine.planning.plan import Solve
 
 #: Memory, damping and budget of each method.
@@ -32,10 +32,10 @@ def lower_iterated(solve: Solve, backend: Backend) -> Numeric:
     group = _Iterated(solve, backend)
 
     def evaluate(*values: Any) -> list[Any]:
-        columns, shape = as_columns(values) if values else (np.zeros((0, 1)), ())
+        columns, shape = as_columns(values)
         with np.errstate(all="ignore"):
             found = np.stack([group.solution(columns[:, n]) for n in range(columns.shape[1])], axis=1)
-        return [float(row[0]) for row in found] if shape == () else [row.reshape(shape) for row in found]
+        return shaped(found, shape)
 
     return evaluate
 

@@ -76,8 +76,8 @@ class RandomRunner:
     ) -> tuple[list[Any], list[Any]]:  # fmt: skip
         streams = [np.random.Generator(np.random.Philox(np.random.SeedSequence(int(s)))) for s in seeds]
         per_token, per_step, _ = self.law.noise_counts
-        informative = np.zeros((1, 1, tokens))
-        informative[..., 0] = 1.0
+        first = np.zeros((1, 1, tokens))
+        first[..., 0] = 1.0
         log = []
         with np.errstate(all="ignore"):
             for begin in range(0, steps, block):
@@ -92,7 +92,7 @@ class RandomRunner:
                         *(normals[i, :, k] for k in range(per_token)),
                         *(singles[i, :, k, None, None] for k in range(per_step)),
                         *(chis[i, :, k, None, None] for k in range(degrees.shape[1])),
-                        informative,
+                        first,
                     ]
                     state = self.step(*state, float(begin + i), *noise, *given)
         if spacing:

@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 from mpmath import mp
 
-from theorem_engine.backends.base import Backend, Numeric, straight_line
+from theorem_engine.backends.base import Backend, Numeric, outside_meanings, straight_line
 from theorem_engine.base.exact import as_mpf
 from theorem_engine.language.domains import Structured
 from theorem_engine.planning.plan import Solve
@@ -62,8 +62,9 @@ class Multiprecision(Backend):
     ) -> Numeric:
         """SymPy's mpmath printer with our assignments in place of its own elimination."""
         code = straight_line(inputs, equations, outputs)
+        outside = outside_meanings(code.lines, self.name, namespace())
         return sympy.lambdify(
-            code.inputs, tuple(code.results), modules=[namespace(), "mpmath"],
+            code.inputs, tuple(code.results), modules=[{**namespace(), **outside}, "mpmath"],
             cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
         )  # fmt: skip
 

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.bundles import compile_gaussian
 from theorem_engine.backends.multiprecision.integral import integrate
 from theorem_engine.base.errors import NotConverged
-from theorem_engine.language.operators.gaussian_mean import bandwidth
 
 MAX_LEVEL = 12
 #: Frequencies that are followed, and how far the normal density spreads them.
@@ -21,12 +20,8 @@ FASTEST, SPREAD = 1e4, 9
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """Trapezoid rule for analytic bodies, tanh-sinh between breaks."""
-    variables, breaks = means[0].variables, means[0].breaks
-    body = backend.function([*variables, *parameters], [m.body for m in means])
-    marks = backend.function(parameters, list(breaks)) if breaks else None
-
-    waves = [sympy.Max(*(bandwidth(m.body, x) for m in means)) for x in variables]
-    bands = [backend.function([*variables, *parameters], [w]) if w != 0 else None for w in waves]
+    variables, bundle = means[0].variables, compile_gaussian(means, parameters, backend)
+    body, marks, bands = bundle.body, bundle.marks, bundle.bands
 
     def component(i: int, values: tuple[Any, ...], x: Any) -> Any:
         return body(x, *values)[i]

@@ -9,15 +9,13 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.base.errors import NotAvailable, NotConverged
+from theorem_engine.backends.bundles import finite_interval
+from theorem_engine.base.errors import NotConverged
 
 
 def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """Each integral on its own: digits matter more than shared nodes here."""
-    limits = integrals[0].limits
-    if len(limits) != 1 or len(limits[0]) != 3 or any(end.is_infinite for end in limits[0][1:]):
-        raise NotAvailable(f"{integrals[0]}: only integrals over one finite interval are lowered")
-    variable, low, high = limits[0]
+    variable, low, high = finite_interval(integrals[0])
     ends = backend.function(parameters, [low, high])
     bodies = [backend.function([variable, *parameters], [i.function]) for i in integrals]
 

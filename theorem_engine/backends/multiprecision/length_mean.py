@@ -7,23 +7,19 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.bundles import over_lengths
 from theorem_engine.base.exact import as_mpf
 from theorem_engine.language.lengths import Distribution
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """A sum over the lengths."""
-    body = backend.function([means[0].letter, *parameters], [m.body for m in means])
-    place = parameters.index(means[0].length)
 
-    def evaluate(*values: Any) -> list[Any]:
-        given = values[place]
-        if not isinstance(given, Distribution):
-            return list(body(given, *values))
+    def average(body: Numeric, given: Distribution, values: tuple[Any, ...]) -> list[Any]:
         totals = [mp.zero] * len(means)
         for n, weight in given.weights:
             for i, value in enumerate(body(mp.mpf(n), *values)):
                 totals[i] += as_mpf(weight) * value
         return totals
 
-    return evaluate
+    return over_lengths(means, parameters, backend, average)

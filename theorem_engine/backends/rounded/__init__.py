@@ -10,7 +10,7 @@ an integral from the noise of its integrand. The others are judged by their own 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,16 +46,9 @@ class RoundedFloat64(Backend):
         knowing: Numeric = lowering.lower(step.operators, step.parameters, self, plain)
         return knowing
 
-    def _by_outcome(
-        self,
-        inputs: Sequence[Any],
-        expressions: Sequence[Any],
-        relations: Sequence[Any],
-        definitions: Mapping[Any, Any] | None,
-    ) -> Numeric:
-        """Conditions are looked at place by place: arrays with errors are not taken apart and put together again."""
-        single = super()._by_outcome(inputs, expressions, relations, definitions)
-        return lambda *values: each_place(single, values)
+    def at_each_outcome(self, run: Numeric) -> Numeric:
+        """Place by place: arrays with errors are not taken apart and put together again."""
+        return lambda *values: each_place(run, values)
 
     def group(self, solve: Solve) -> Numeric:
         """The float64 solution; its error is the inverse Jacobian applied to the error of the residual."""

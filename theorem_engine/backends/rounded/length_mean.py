@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.bundles import over_lengths
 from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, value_of
 from theorem_engine.base.exact import as_float
 from theorem_engine.language.lengths import Distribution
@@ -14,13 +15,8 @@ from theorem_engine.language.lengths import Distribution
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
     """The float64 means, and the body with its errors at all lengths at once."""
-    body = backend.function([means[0].letter, *parameters], [m.body for m in means])
-    place = parameters.index(means[0].length)
 
-    def evaluate(*values: Any) -> list[Any]:
-        given = values[place]
-        if not isinstance(given, Distribution):
-            return list(body(given, *values))
+    def average(body: Numeric, given: Distribution, values: tuple[Any, ...]) -> list[Any]:
         found = plain(*[value_of(v) for v in values])
         numbers = np.array([float(n) for n, _ in given.weights])
         weights = np.array([as_float(w) for _, w in given.weights])
@@ -32,4 +28,4 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend,
             results.append(Rounded(value, noise @ weights))
         return results
 
-    return evaluate
+    return over_lengths(means, parameters, backend, average)

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.language.operators.base import Operator, hygienic
+from theorem_engine.language.operators.base import Operator, Part, hygienic
 
 
 class AtEvaluation(Operator):
@@ -18,37 +18,16 @@ class AtEvaluation(Operator):
     """
 
     lowering = "at_evaluation"
+    binds = ("letters",)
+    body = Part(0, "What is evaluated.")
+    letters = Part(1, "The letters that get values.", tuple)
+    values = Part(2, "Their values, in terms of quantities.", tuple)
 
     def __new__(cls, body: Any, letters: Iterable[Any]) -> Any:
         """Bind the letters; each stands for the quantity of its own name."""
         letters = tuple(sorted(letters, key=sympy.default_sort_key))
         twins, (body,) = hygienic(letters, sympy.sympify(body, strict=True))
         return sympy.Expr.__new__(cls, body, sympy.Tuple(*twins), sympy.Tuple(*letters))
-
-    @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(AtEvaluation, *args)
-
-    @property
-    def body(self) -> Any:
-        """What is evaluated."""
-        return self.args[0]
-
-    @property
-    def letters(self) -> tuple[Any, ...]:
-        """The letters that get values."""
-        return tuple(self.args[1])
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """Their values, in terms of quantities."""
-        return tuple(self.args[2])
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """The letters that get values."""
-        return frozenset(self.letters)
 
     def bundle_key(self) -> Hashable:
         """Expressions at the same place share what they have in common."""

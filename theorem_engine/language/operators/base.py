@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,11 +10,29 @@ from typing import Any, ClassVar
 import sympy
 
 
+def only(part: Any) -> Any:
+    """What a tuple of at most one holds, or None."""
+    return part[0] if part else None
+
+
+class Part:
+    """An argument of an operator by its place, and what it is read as: ``letters = Part(1, "Those bound.", tuple)``."""
+
+    def __init__(self, place: int, meaning: str, read: Callable[[Any], Any] | None = None) -> None:
+        self.place, self.read, self.__doc__ = place, read, meaning
+
+    def __get__(self, node: Any, kind: type | None = None) -> Any:
+        if node is None:
+            return self
+        part = node._args[self.place]
+        return part if self.read is None else self.read(part)
+
+
 class Operator(sympy.Expr):
     """An operation that is not elementary; its value is its first component.
 
-    Subclasses keep everything in ``args`` so that substitution and differentiation see it, and list
-    their bound letters, which no outer substitution may touch.
+    Subclasses keep everything in ``args`` so that substitution and differentiation see it, name the ``Part`` of each
+    place, and list those that hold bound letters, which no outer substitution may touch.
     """
 
     is_commutative = True
@@ -29,10 +48,19 @@ class Operator(sympy.Expr):
     #: Whether the value is a mean over random numbers, and its error statistical.
     is_random = False
 
+    #: Names of the parts that hold bound letters.
+    binds: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def func(self) -> Any:
+        """Rebuild from ``args``, which are bound already."""
+        return functools.partial(sympy.Expr.__new__, type(self))
+
     @property
     def bound(self) -> frozenset[Any]:
         """Letters that have no meaning outside the node."""
-        return frozenset()
+        parts = [getattr(self, name) for name in self.binds]
+        return frozenset(x for part in parts for x in (part if isinstance(part, tuple) else (part,)) if x is not None)
 
     @property
     def free_symbols(self) -> set[Any]:
@@ -68,22 +96,14 @@ class Component(sympy.Expr):
     """One value of an operator that yields several."""
 
     is_commutative = True
+    operator = Part(0, "The node this is a part of.")
+    index = Part(1, "Which part.", int)
 
     def __new__(cls, operator: Any, index: Any) -> Any:
         """Component 0 is the operator itself."""
         if index == 0:
             return operator
         return sympy.Expr.__new__(cls, operator, sympy.Integer(index))
-
-    @property
-    def operator(self) -> Any:
-        """The node this is a part of."""
-        return self.args[0]
-
-    @property
-    def index(self) -> int:
-        """Which part."""
-        return int(self.args[1])
 
     def _eval_derivative(self, symbol: Any) -> Any:
         if symbol not in self.free_symbols:

@@ -9,7 +9,7 @@ import sympy
 from sympy.core.symbol import Str
 
 from theorem_engine.base.errors import DeclarationError
-from theorem_engine.language.operators.base import Component, Operator, hygienic
+from theorem_engine.language.operators.base import Component, Operator, Part, hygienic
 
 
 class TokenSort(sympy.Function):
@@ -30,18 +30,6 @@ class TokenMax(sympy.Function):
         return rf"\max_\ell {printer._print(self.args[0])}"
 
 
-class TokenFront(sympy.Function):
-    """``TokenFront(x, slope, u)``: x with a token drawn from softmax(slope x) by the uniform u brought to the front.
-
-    The tokens are put in decreasing order first, so that the result has as few jumps as it can have.
-    """
-
-    nargs = 3
-
-    def _latex(self, printer: Any, exp: str | None = None) -> str:
-        return rf"\mathrm{{front}}_{{{printer._print(self.args[1])}}}\left({printer._print(self.args[0])}\right)"
-
-
 class TokenLogSum(sympy.Function):
     """Logarithm of the sum of exponentials over the tokens, without overflow."""
 
@@ -49,33 +37,6 @@ class TokenLogSum(sympy.Function):
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
         return rf"\log\sum_\ell e^{{{printer._print(self.args[0])}}}"
-
-
-class LargestLog(sympy.Function):
-    """``LargestLog(omega, s)``: for each token, the log probability that it is the largest of omega + s xi.
-
-    xi is standard normal and independent for each token. ``LargestLog(omega, s, slope)`` is the log probability
-    that the token is drawn from softmax(slope (omega + s xi)).
-    """
-
-    nargs = (2, 3)
-
-    def _latex(self, printer: Any, exp: str | None = None) -> str:
-        inside = "; ".join(printer._print(x) for x in self.args)
-        return rf"\log P\left({inside}\right)"
-
-
-class LargestScore(sympy.Function):
-    """``LargestScore(omega, c, s)``: derivative in omega of log sum_l exp(c_l) P_l(omega), P as in ``LargestLog``.
-
-    ``LargestScore(omega, c, s, slope)`` where a token is drawn.
-    """
-
-    nargs = (3, 4)
-
-    def _latex(self, printer: Any, exp: str | None = None) -> str:
-        inside = ", ".join(printer._print(x) for x in self.args)
-        return rf"\nabla_\omega\log\sum_\ell e^c P\left({inside}\right)"
 
 
 class ChannelMean(Operator):
@@ -95,6 +56,10 @@ class ChannelMean(Operator):
     """
 
     vectorised = False
+    binds = ("noise", "defined")
+    bodies = Part(0, "What is averaged.", tuple)
+    noise = Part(2, "Letters per token, per sample, and the mark of the first token.", tuple)
+    defined = Part(4, "Letters defined for use in the bodies.", tuple)
 
     @classmethod
     def of(
@@ -132,11 +97,6 @@ class ChannelMean(Operator):
         )
 
     @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(ChannelMean, *args)
-
-    @property
     def is_random(self) -> bool:  # type: ignore[override]
         """Whether the means are taken on random numbers."""
         return bool(self.args[7])
@@ -147,19 +107,9 @@ class ChannelMean(Operator):
         return "channel" if self.is_random else "channel_quadrature"
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
-        """What is averaged."""
-        return tuple(self.args[0])
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Names of the means."""
         return tuple(str(name.name) for name in self.args[1])
-
-    @property
-    def noise(self) -> tuple[Any, ...]:
-        """Letters per token, per sample, and the mark of the first token."""
-        return tuple(self.args[2])
 
     @property
     def noise_counts(self) -> tuple[int, int]:
@@ -169,19 +119,14 @@ class ChannelMean(Operator):
 
     @property
     def definitions(self) -> dict[Any, Any]:
-        """Letters defined for use in the bodies."""
-        return dict(zip(self.args[4], self.args[5], strict=True))
+        """Those letters and what each is."""
+        return dict(zip(self.defined, self.args[5], strict=True))
 
     @property
     def sizes(self) -> tuple[Any, Any]:
         """Tokens, and samples over all scrambles or, with a quadrature, the scale."""
         tokens, number = self.args[6]
         return tokens, number
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """Random letters and defined ones."""
-        return frozenset(self.noise) | frozenset(self.args[4])
 
     def components(self) -> int:
         """One value for each body."""

@@ -7,11 +7,49 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.language.operators.base import Component, Operator, hygienic
+from theorem_engine.language.operators.base import Component, Operator, Part, hygienic, only
 
 
-class _Law(Operator):
+class Law(Operator):
     """State letters with their rules, from a start, for some duration."""
+
+    bodies = Part(0, "Right-hand side for each state letter.", tuple)
+    state = Part(1, "The state letters.", tuple)
+    start = Part(2, "Initial values.", tuple)
+    duration = Part(3, "Steps or time.")
+    #: Expressions of the state that are evaluated at the end.
+    readings: Any = ()
+
+    def components(self) -> int:
+        """One value per state letter, then one per reading."""
+        return len(self.state) + len(self.readings)
+
+    def component_names(self) -> list[str]:
+        """Names of the components for printing."""
+        return [*(letter.name for letter in self.state), *(f"reading {i + 1}" for i in range(len(self.readings)))]
+
+    def reading(self, index: int = 0) -> Any:
+        """The value of a reading at the end."""
+        return Component(self, len(self.state) + index)
+
+    def at(self, letter: Any) -> Any:
+        """The final value of a state letter."""
+        return Component(self, [x.name for x in self.state].index(letter.name))
+
+    def _latex(self, printer: Any) -> str:
+        rules = r",\; ".join(
+            rf"{printer._print(x)} \leftarrow {printer._print(b)}" for x, b in zip(self.state, self.bodies, strict=True)
+        )
+        return rf"\left({rules}\right)^{{\circ {printer._print(self.duration)}}}"
+
+
+class _FixedLaw(Law):
+    """A law whose rules hold no random numbers."""
+
+    binds = ("state", "clock")
+    clock = Part(4, "The letter that counts steps or time inside the rules, if they use one.", only)
+    until = Part(5, "The condition that ends the run early, if there is one.", only)
+    readings = Part(6, "Expressions of the state that are evaluated at the end.", tuple)
 
     @classmethod
     def of(
@@ -47,69 +85,8 @@ class _Law(Operator):
             sympy.Tuple(*read),
         )
 
-    @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(type(self), *args)
 
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """Right-hand side for each state letter."""
-        return tuple(self.args[0])
-
-    @property
-    def state(self) -> tuple[Any, ...]:
-        """The state letters."""
-        return tuple(self.args[1])
-
-    @property
-    def start(self) -> tuple[Any, ...]:
-        """Initial values."""
-        return tuple(self.args[2])
-
-    @property
-    def duration(self) -> Any:
-        """Steps or time."""
-        return self.args[3]
-
-    @property
-    def clock(self) -> Any | None:
-        """The letter that counts steps or time inside the rules, if they use one."""
-        return self.args[4][0] if self.args[4] else None
-
-    @property
-    def until(self) -> Any | None:
-        """The condition that ends the run early, if there is one."""
-        return self.args[5][0] if self.args[5] else None
-
-    @property
-    def readings(self) -> tuple[Any, ...]:
-        """Expressions of the state that are evaluated at the end."""
-        return tuple(self.args[6])
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """State and clock."""
-        return frozenset(self.state) | frozenset(self.args[4])
-
-    def components(self) -> int:
-        """One value per state letter, then one per reading."""
-        return len(self.state) + len(self.readings)
-
-    def component_names(self) -> list[str]:
-        """Names of the components for printing."""
-        return [*(letter.name for letter in self.state), *(f"reading {i + 1}" for i in range(len(self.readings)))]
-
-    def reading(self, index: int = 0) -> Any:
-        """The value of a reading at the end."""
-        return Component(self, len(self.state) + index)
-
-    def at(self, letter: Any) -> Any:
-        """The final value of a state letter."""
-        return Component(self, [x.name for x in self.state].index(letter.name))
-
-
-class Recurrence(_Law):
+class Recurrence(_FixedLaw):
     """State after a number of steps of ``letter <- rule``, all letters at once.
 
     ``Recurrence.of({kappa: rule, ...}, start, steps, clock=step)``; the clock is 0 in the first step.
@@ -117,14 +94,8 @@ class Recurrence(_Law):
 
     lowering = "recurrence"
 
-    def _latex(self, printer: Any) -> str:
-        rules = r",\; ".join(
-            f"{printer._print(x)} \\leftarrow {printer._print(b)}" for x, b in zip(self.state, self.bodies, strict=True)
-        )
-        return rf"\left({rules}\right)^{{\circ {printer._print(self.duration)}}}"
 
-
-class Flow(_Law):
+class Flow(_FixedLaw):
     """State after some time of ``d letter/dt = rule``."""
 
     lowering = "flow"
@@ -145,20 +116,12 @@ class Trajectory(Operator):
     """
 
     lowering = "trajectory"
+    law = Part(0, "The law followed.")
+    every = Part(1, "Spacing (recurrence) or number of pieces (flow).")
 
     def __new__(cls, law: Any, every: Any) -> Any:
         """Wrap a law."""
         return sympy.Expr.__new__(cls, law, sympy.sympify(every))
-
-    @property
-    def law(self) -> Any:
-        """The law followed."""
-        return self.args[0]
-
-    @property
-    def every(self) -> Any:
-        """Spacing (recurrence) or number of pieces (flow)."""
-        return self.args[1]
 
     def components(self) -> int:
         """The clock and the state as arrays, then the final state as numbers."""

@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 
 from theorem_engine.language.functions import positive_part
-from theorem_engine.language.operators.base import Operator, hygienic
+from theorem_engine.language.operators.base import Operator, Part, hygienic
 
 #: Harmonics of a function of a wave that are followed from the start; others are left to the halving of steps.
 OVERTONES = 8
@@ -26,6 +26,10 @@ class GaussianMean(Operator):
     """
 
     lowering = "gaussian_mean"
+    binds = ("variables",)
+    body = Part(0, "The function averaged.")
+    variables = Part(1, "The normal variables.", tuple)
+    breaks = Part(2, "Places of jumps and kinks.", tuple)
 
     def __new__(cls, body: Any, *variables: Any, breaks: tuple[Any, ...] = ()) -> Any:
         """Means of constants are those constants."""
@@ -44,26 +48,6 @@ class GaussianMean(Operator):
     def func(self) -> Any:
         """Rebuild from ``args``."""
         return lambda body, variables, breaks: GaussianMean(body, *variables, breaks=tuple(breaks))
-
-    @property
-    def body(self) -> Any:
-        """The function averaged."""
-        return self.args[0]
-
-    @property
-    def variables(self) -> tuple[Any, ...]:
-        """The normal variables."""
-        return tuple(self.args[1])
-
-    @property
-    def breaks(self) -> tuple[Any, ...]:
-        """Places of jumps and kinks."""
-        return tuple(self.args[2])
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """The normal variables."""
-        return frozenset(self.variables)
 
     def bundle_key(self) -> Hashable:
         """Means over the same variables with the same breaks share their nodes."""
@@ -101,11 +85,6 @@ class Blurred(Operator):
             return function
         (twin,), (inner,) = hygienic((letter,), function)
         return sympy.Expr.__new__(cls, inner, twin, *(sympy.sympify(v, strict=True) for v in (centre, variance)))
-
-    @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda function, letter, *law: sympy.Expr.__new__(Blurred, function, letter, *law)
 
     @property
     def free_symbols(self) -> set[Any]:

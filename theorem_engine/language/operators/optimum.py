@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.language.operators.base import Component, Operator, hygienic
+from theorem_engine.language.operators.base import Component, Operator, Part, hygienic, only
 
 
 class Minimum(Operator):
@@ -28,6 +28,10 @@ class Minimum(Operator):
 
     lowering = "minimum"
     vectorised = False
+    binds = ("letters",)
+    body = Part(0, "What is minimised.")
+    letters = Part(1, "The letters minimised over.", tuple)
+    unit = Part(4, "Natural size of the letter where its range has no ends of its own, else None.", only)
 
     def __new__(
         cls, body: Any, over: Any, scan: int = 0, single_valley: bool = False, slopes: bool = True, unit: Any = None
@@ -56,11 +60,6 @@ class Minimum(Operator):
         return self.func(self.args[0], self.args[1], ranges, manner, unit)
 
     @property
-    def unit(self) -> Any:
-        """Natural size of the letter where its range has no ends of its own, else None."""
-        return self.args[4][0] if self.args[4] else None
-
-    @property
     def scan(self) -> int:
         """Points looked at along each letter; 0 leaves it to the method."""
         return int(self.args[3][0])
@@ -76,29 +75,9 @@ class Minimum(Operator):
         return bool(self.args[3][2])
 
     @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(Minimum, *args)
-
-    @property
-    def body(self) -> Any:
-        """What is minimised."""
-        return self.args[0]
-
-    @property
-    def letters(self) -> tuple[Any, ...]:
-        """The letters minimised over."""
-        return tuple(self.args[1])
-
-    @property
     def ranges(self) -> tuple[tuple[Any, Any], ...]:
         """Search range of each letter."""
         return tuple((r[0], r[1]) for r in self.args[2])
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """The letters minimised over."""
-        return frozenset(self.letters)
 
     def components(self) -> int:
         """The value, then a minimiser for each letter, then whether the minimum is attained."""
@@ -147,6 +126,7 @@ class LocalMinimum(Minimum):
     """
 
     lowering = "local_minimum"
+    basin = Part(4, "Positive where the descent may go.")
 
     def __new__(cls, body: Any, over: Any, known: Any = None, basin: Any = 1) -> Any:
         """Bind the letters; without starts, the recipe of the statement must have them."""
@@ -161,11 +141,6 @@ class LocalMinimum(Minimum):
         places = sympy.Tuple(*(sympy.sympify(how.value, strict=True) for how in searches))
         pairs = sympy.Tuple(*(sympy.Tuple(*pair) for pair in searches[0].known.items()))
         return self.func(self.args[0], self.args[1], places, pairs, self.args[4])
-
-    @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(LocalMinimum, *args)
 
     @property
     def unit(self) -> Any:
@@ -188,11 +163,6 @@ class LocalMinimum(Minimum):
         return tuple(float(x) for x in self.args[2])
 
     @property
-    def basin(self) -> Any:
-        """Positive where the descent may go."""
-        return self.args[4]
-
-    @property
     def known(self) -> tuple[tuple[Any, float], ...]:
         """Parameters and the values at which the start is the minimum."""
         return tuple((pair[0], float(pair[1])) for pair in self.args[3])
@@ -207,6 +177,10 @@ class Root(Operator):
 
     lowering = "root"
     vectorised = False
+    binds = ("letter",)
+    body = Part(0, "The function whose zero is sought.")
+    letter = Part(1, "The unknown.")
+    takes_last = Part(4, "Whether the largest root is meant.", bool)
 
     def __new__(cls, body: Any, letter: Any, low: Any = None, high: Any = None, sign_change: str = "first") -> Any:
         """Bind the letter; without ends, the recipe of the statement must have them."""
@@ -225,31 +199,6 @@ class Root(Operator):
         (how,) = searches
         last = sympy.Integer(how.sign_change == "last" or self.takes_last)
         return self.func(self.args[0], self.args[1], sympy.sympify(how.low), sympy.sympify(how.high), last)
-
-    @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(Root, *args)
-
-    @property
-    def body(self) -> Any:
-        """The function whose zero is sought."""
-        return self.args[0]
-
-    @property
-    def letter(self) -> Any:
-        """The unknown."""
-        return self.args[1]
-
-    @property
-    def takes_last(self) -> bool:
-        """Whether the largest root is meant."""
-        return bool(self.args[4])
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """The unknown."""
-        return frozenset({self.letter})
 
     def partial(self, symbol: Any) -> Any:
         """Implicit function theorem."""

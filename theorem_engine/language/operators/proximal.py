@@ -10,7 +10,7 @@ import sympy
 from theorem_engine.base.errors import DeclarationError
 from theorem_engine.language.domains import REAL
 from theorem_engine.language.letters import Letter
-from theorem_engine.language.operators.base import Component, Operator, hygienic
+from theorem_engine.language.operators.base import Component, Operator, Part, hygienic, only
 
 #: The height reached from the centre, in the condition that it is the lowest.
 _HEIGHT = Letter("height", "bound:proximal", domain=REAL)
@@ -36,6 +36,9 @@ class Proximal(Operator):
     """
 
     lowering = "proximal"
+    objective = Part(0, "What is minimised.")
+    letters = Part(1, "The letters minimised over.", tuple)
+    each = Part(3, "The mark of the token that a start leads to, or None.", only)
 
     def __new__(
         cls,
@@ -70,29 +73,9 @@ class Proximal(Operator):
         )
 
     @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(Proximal, *args)
-
-    @property
-    def objective(self) -> Any:
-        """What is minimised."""
-        return self.args[0]
-
-    @property
-    def letters(self) -> tuple[Any, ...]:
-        """The letters minimised over."""
-        return tuple(self.args[1])
-
-    @property
     def starts(self) -> tuple[tuple[Any, ...], ...]:
         """Where else a descent begins: a value for each letter, which is the letter itself at its centre."""
         return tuple(tuple(row) for row in self.args[2])
-
-    @property
-    def each(self) -> Any:
-        """The mark of the token that a start leads to, or None."""
-        return self.args[3][0] if self.args[3] else None
 
     @property
     def certain(self) -> tuple[Any, Any]:
@@ -152,16 +135,7 @@ class _OfPoint(Operator):
     """A number that is computed together with the proximal point it belongs to, its first argument."""
 
     lowering = "proximal"
-
-    @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(type(self), *args)
-
-    @property
-    def point(self) -> Any:
-        """The proximal point."""
-        return self.args[0]
+    point = Part(0, "The proximal point.")
 
     @property
     def bound(self) -> frozenset[Any]:

@@ -7,6 +7,8 @@ from typing import Any
 import sympy
 from sympy.core.symbol import Str
 
+from theorem_engine.language.operators.base import Part
+
 #: Forms of a spectral law: the bulk itself; those in the right and left directions of the spike; and that in a left
 #: direction orthogonal to it.
 FORMS = ("bulk", "right-right", "right-left", "left-left", "across")
@@ -27,6 +29,9 @@ class MarchenkoPastur(sympy.Basic):
     3
     """
 
+    ratio = Part(0, "Columns over rows.")
+    spike = Part(1, "Strength of the spike; zero where the form does not see it.")
+
     def __new__(cls, ratio: Any, spike: Any = 0, form: str = "bulk") -> Any:
         """Keep ratio, spike and form."""
         name = form.name if isinstance(form, Str) else form
@@ -34,16 +39,6 @@ class MarchenkoPastur(sympy.Basic):
             raise ValueError(f"a spectral law has the forms {', '.join(FORMS)}, not {name!r}")
         spike = sympy.S.Zero if name in ("bulk", "across") else sympy.sympify(spike, strict=True)
         return sympy.Basic.__new__(cls, sympy.sympify(ratio, strict=True), spike, Str(name))
-
-    @property
-    def ratio(self) -> Any:
-        """Columns over rows."""
-        return self.args[0]
-
-    @property
-    def spike(self) -> Any:
-        """Strength of the spike; zero where the form does not see it."""
-        return self.args[1]
 
     @property
     def form(self) -> str:

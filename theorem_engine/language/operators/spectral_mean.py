@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.language.operators.base import Operator, hygienic
+from theorem_engine.language.operators.base import Operator, Part, hygienic
 from theorem_engine.language.operators.spectral_bundle import take_apart
 
 
@@ -25,6 +25,10 @@ class SpectralMean(Operator):
     """
 
     lowering = "spectral_mean"
+    binds = ("variable",)
+    body = Part(0, "The function averaged.")
+    variable = Part(1, "The spectral variable.")
+    law = Part(2, "The law averaged over.")
 
     def __new__(cls, body: Any, variable: Any, law: Any) -> Any:
         """Means of constants are those constants times the mass of the law."""
@@ -36,24 +40,9 @@ class SpectralMean(Operator):
         return sympy.Expr.__new__(cls, body, variable, law)
 
     @property
-    def body(self) -> Any:
-        """The function averaged."""
-        return self.args[0]
-
-    @property
-    def variable(self) -> Any:
-        """The spectral variable."""
-        return self.args[1]
-
-    @property
-    def law(self) -> Any:
-        """The law averaged over."""
-        return self.args[2]
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """The spectral variable."""
-        return frozenset({self.variable})
+    def func(self) -> Any:
+        """Rebuilt as it is made: a body may have become a constant."""
+        return SpectralMean
 
     def bundle_key(self) -> Hashable:
         """Means over laws of one ratio share poles and nodes, whatever their forms."""

@@ -6,13 +6,14 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.language.operators.base import Component, Operator
+from theorem_engine.language.operators.base import Component, Operator, Part
 
 
 class Eigenvalues(Operator):
     """Eigenvalues of a real matrix, ordered by falling real part: first all real parts, then all imaginary ones."""
 
     lowering = "eigenvalues"
+    entries = Part(0, "The matrix, row by row.", tuple)
 
     def __new__(cls, matrix: Any) -> Any:
         """Keep the entries row by row."""
@@ -20,16 +21,6 @@ class Eigenvalues(Operator):
         if matrix.rows != matrix.cols:
             raise TypeError("eigenvalues are of square matrices")
         return sympy.Expr.__new__(cls, sympy.Tuple(*matrix))
-
-    @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda entries: sympy.Expr.__new__(Eigenvalues, entries)
-
-    @property
-    def entries(self) -> tuple[Any, ...]:
-        """The matrix, row by row."""
-        return tuple(self.args[0])
 
     @property
     def order(self) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.language.operators.base import Component, Operator, hygienic
+from theorem_engine.language.operators.base import Part, hygienic
+from theorem_engine.language.operators.dynamics import Law
 
 
 class TokenSum(sympy.Function):
@@ -28,16 +29,21 @@ class BatchSum(sympy.Function):
         return rf"\sum_{{b, \ell}} {printer._print(self.args[0])}"
 
 
-class RandomRecurrence(Operator):
+class RandomRecurrence(Law):
     """State after some steps of ``letter <- rule`` where the rules use random letters drawn anew each step.
 
     ``token_normals`` are standard normal for every token of every sequence of the batch, ``normals``
-    one number per step, ``chi`` maps a letter to its degrees of freedom; ``informative`` is one on
-    the first token of each sequence and zero on the others. One seed gives one path, whatever else
+    one number per step, ``chi`` maps a letter to its degrees of freedom; ``first`` is one on the
+    first token of each sequence and zero on the others. One seed gives one path, whatever else
     is computed beside it.
     """
 
     lowering = "random_recurrence"
+    binds = ("state", "clock", "noise", "defined")
+    clock = Part(4, "The letter that counts steps.")
+    noise = Part(5, "Random letters: per token, per step, chi, and the mark of the first token.", tuple)
+    degrees = Part(7, "Degrees of freedom of the chi letters.", tuple)
+    defined = Part(9, "Letters defined for use in the rules.", tuple)
 
     @classmethod
     def of(
@@ -49,7 +55,7 @@ class RandomRecurrence(Operator):
         token_normals: tuple[Any, ...],
         normals: tuple[Any, ...],
         chi: Mapping[Any, Any],
-        informative: Any,
+        first: Any,
         batch: Any,
         tokens: Any,
         seed: Any,
@@ -60,7 +66,7 @@ class RandomRecurrence(Operator):
         ``where`` defines letters used by the rules, evaluated once per step.
         """
         state = tuple(rules)
-        noise = (*token_normals, *normals, *chi, informative)
+        noise = (*token_normals, *normals, *chi, first)
         local = dict(where or {})
         rights = [sympy.sympify(e) for e in (*(rules[x] for x in state), *local.values())]
         twins, bound = hygienic((*state, clock, *noise, *local), *rights)
@@ -84,50 +90,10 @@ class RandomRecurrence(Operator):
         )
 
     @property
-    def func(self) -> Any:
-        """Rebuild from ``args``."""
-        return lambda *args: sympy.Expr.__new__(RandomRecurrence, *args)
-
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """Right-hand side for each state letter."""
-        return tuple(self.args[0])
-
-    @property
-    def state(self) -> tuple[Any, ...]:
-        """The state letters."""
-        return tuple(self.args[1])
-
-    @property
-    def start(self) -> tuple[Any, ...]:
-        """Initial values."""
-        return tuple(self.args[2])
-
-    @property
-    def duration(self) -> Any:
-        """Number of steps."""
-        return self.args[3]
-
-    @property
-    def clock(self) -> Any:
-        """The letter that counts steps."""
-        return self.args[4]
-
-    @property
-    def noise(self) -> tuple[Any, ...]:
-        """Random letters: per token, per step, chi, and the mark of the informative token."""
-        return tuple(self.args[5])
-
-    @property
     def noise_counts(self) -> tuple[int, int, int]:
         """How many of the random letters are of each kind."""
         a, b, c = (int(n) for n in self.args[6])
         return a, b, c
-
-    @property
-    def degrees(self) -> tuple[Any, ...]:
-        """Degrees of freedom of the chi letters."""
-        return tuple(self.args[7])
 
     @property
     def sizes(self) -> tuple[Any, Any, Any]:
@@ -137,28 +103,5 @@ class RandomRecurrence(Operator):
 
     @property
     def definitions(self) -> dict[Any, Any]:
-        """Letters defined for use in the rules."""
-        return dict(zip(self.args[9], self.args[10], strict=True))
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """State, clock, noise and local letters."""
-        return frozenset(self.state) | {self.clock} | frozenset(self.noise) | frozenset(self.args[9])
-
-    def components(self) -> int:
-        """One value per state letter."""
-        return len(self.state)
-
-    def component_names(self) -> list[str]:
-        """Names of the components for printing."""
-        return [letter.name for letter in self.state]
-
-    def at(self, letter: Any) -> Any:
-        """The final value of a state letter."""
-        return Component(self, [x.name for x in self.state].index(letter.name))
-
-    def _latex(self, printer: Any) -> str:
-        rules = r",\; ".join(
-            rf"{printer._print(x)} \leftarrow {printer._print(b)}" for x, b in zip(self.state, self.bodies, strict=True)
-        )
-        return rf"\left({rules}\right)^{{\circ {printer._print(self.duration)}}}"
+        """Those letters and what each is."""
+        return dict(zip(self.defined, self.args[10], strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from theorem_engine.base.errors import NotAvailable
-from theorem_engine.language.operators.base import Operator, hygienic
+from theorem_engine.language.operators.base import Operator, Part, hygienic
 
 
 class Hardmax(sympy.Function):
@@ -60,6 +60,15 @@ class TokenMean(Operator):
     """
 
     lowering = "token_mean"
+    binds = ("normals", "letters")
+    length = Part(0, "Number of tokens, or the letter of its distribution.")
+    normals = Part(1, "The normal letters of a token.", tuple)
+    letters = Part(2, "The weight letters.", tuple)
+    kernels = Part(3, "Logarithms of the kernels: pairs (ordinary token, hidden token).", tuple)
+    has_hidden = Part(4, "Whether one token is unlike the others.", bool)
+    extra = Part(6, "The constant in the sum of kernels.")
+    breaks = Part(7, "Places of kinks: of an ordinary token, of the hidden one.", tuple)
+    nobody = Part(8, "Power of the weight that no token has.", int)
 
     def __new__(cls, tokens: Tokens, hidden: Any = None, each: tuple[Any, ...] = (), nobody: int = 0) -> Any:
         """Bind the normal and the weight letters."""
@@ -98,54 +107,9 @@ class TokenMean(Operator):
         return TokenMean._make
 
     @property
-    def length(self) -> Any:
-        """Number of tokens, or the letter of its distribution."""
-        return self.args[0]
-
-    @property
-    def normals(self) -> tuple[Any, ...]:
-        """The normal letters of a token."""
-        return tuple(self.args[1])
-
-    @property
-    def letters(self) -> tuple[Any, ...]:
-        """The weight letters."""
-        return tuple(self.args[2])
-
-    @property
-    def kernels(self) -> tuple[Any, ...]:
-        """Logarithms of the kernels: pairs (ordinary token, hidden token)."""
-        return tuple(self.args[3])
-
-    @property
-    def has_hidden(self) -> bool:
-        """Whether one token is unlike the others."""
-        return bool(self.args[4])
-
-    @property
     def factors(self) -> tuple[tuple[bool, Any], ...]:
         """All factors, each with whether it belongs to the hidden token."""
         return (*((True, f) for f in self.args[4]), *((False, f) for f in self.args[5]))
-
-    @property
-    def extra(self) -> Any:
-        """The constant in the sum of kernels."""
-        return self.args[6]
-
-    @property
-    def breaks(self) -> tuple[Any, ...]:
-        """Places of kinks: of an ordinary token, of the hidden one."""
-        return tuple(self.args[7])
-
-    @property
-    def nobody(self) -> int:
-        """Power of the weight that no token has."""
-        return int(self.args[8])
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """Normal and weight letters."""
-        return frozenset((*self.normals, *self.letters))
 
     def bundle_key(self) -> Hashable:
         """Means over the same tokens share everything."""
@@ -213,6 +177,10 @@ class LengthMean(Operator):
     """
 
     lowering = "length_mean"
+    binds = ("letter",)
+    body = Part(0, "What is averaged.")
+    letter = Part(1, "The bound length.")
+    length = Part(2, "The letter of the distribution.")
 
     def __new__(cls, body: Any, length: Any, letter: Any = None) -> Any:
         """Bind the length inside the body; a body without it is its own mean."""
@@ -233,26 +201,6 @@ class LengthMean(Operator):
             )  # fmt: skip
 
         return rebuild
-
-    @property
-    def body(self) -> Any:
-        """What is averaged."""
-        return self.args[0]
-
-    @property
-    def letter(self) -> Any:
-        """The bound length."""
-        return self.args[1]
-
-    @property
-    def length(self) -> Any:
-        """The letter of the distribution."""
-        return self.args[2]
-
-    @property
-    def bound(self) -> frozenset[Any]:
-        """The length inside the body."""
-        return frozenset({self.letter})
 
     def bundle_key(self) -> Hashable:
         """Means over one distribution are taken together."""

@@ -173,8 +173,15 @@ def newton_step(x: Sequence[float], flat: Sequence[float], positive: Sequence[bo
     ]
 
 
+def shaped(rows: Array, shape: tuple[int, ...]) -> list[Any]:
+    """Rows as numbers, or as arrays of the shape that the values had."""
+    return [float(row[0]) for row in rows] if shape == () else [row.reshape(shape) for row in rows]
+
+
 def as_columns(values: Sequence[Any]) -> tuple[Array, tuple[int, ...]]:
     """Values of any common shape as rows of a (k, n) array, and that shape."""
+    if not values:
+        return np.zeros((0, 1)), ()
     arrays = np.broadcast_arrays(*[np.asarray(v, dtype=float) for v in values])
     shape = arrays[0].shape
     return np.stack([a.reshape(-1) for a in arrays]), shape

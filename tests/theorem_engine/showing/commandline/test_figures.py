@@ -25,9 +25,9 @@ def parabola(monkeypatch):
         values = [scale * i * i + shifted for i in range(count)]
         return xarray.Dataset({"y": ("x", values)}, {"x": list(range(count))}, {"kept": list(kept)})
 
-    @compute.drawing
-    def draw(data, canvas):
-        canvas.subplots().plot(data["x"], data["y"])
+    @compute.panels
+    def panels(data):
+        return [te.Panel([te.Curve(data["x"], data["y"])])]
 
 
 @pytest.mark.usefixtures("parabola")

@@ -1,4 +1,4 @@
-"""Probability that a token is the largest of omega_l + s xi_l + g_l / slope, and its derivative.
+"""Numbers behind ``choice.py``: the probability that a token is the largest of omega_l + s xi_l + g_l / slope.
 
 xi is standard normal and g standard Gumbel, independent for each token; with an infinite slope there is no g. Adding
 Gumbel noise and taking the largest draws a token from softmax(slope (omega + s xi)). P_e is the integral over x of
@@ -28,6 +28,18 @@ GUMBEL_STEP, BELOW, ABOVE = 0.3125, 3.2, 25.0
 #: cubics between the entries are right to 3e-10.
 FINER, FAR = 20, 160
 TINY = 1e-300
+
+
+def brought_to_front(x: Array, slope: Any, u: Any) -> Array:
+    """Tokens in decreasing order, the one that the uniform u draws from softmax(slope x) before all others."""
+    ordered = -np.sort(-x, axis=-1)
+    weights = np.exp(slope * (ordered - ordered[..., :1]))
+    share = np.cumsum(weights, axis=-1) / np.sum(weights, axis=-1, keepdims=True)
+    place = np.minimum(np.sum(share < u, axis=-1, keepdims=True), x.shape[-1] - 1)
+    # after sorting by the key the drawn token is first and the order of the others is kept
+    order = np.argsort(np.where(np.arange(x.shape[-1]) == place, -1, np.arange(x.shape[-1])), axis=-1)
+    result: Array = np.take_along_axis(ordered, order, axis=-1)
+    return result
 
 
 def log_probability(omega: Array, spread: Any, slope: float = math.inf) -> Array:

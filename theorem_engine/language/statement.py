@@ -97,6 +97,8 @@ class Statement:
     equations: Mapping[Any, Any]
     outputs: Mapping[str, Any]
     partials: Mapping[tuple[str, Letter], Any] = field(default_factory=dict)
+    #: The equations as their author wrote them, total derivatives unresolved: what pages show.
+    written: Mapping[Any, Any] = field(default_factory=dict)
 
     def targets(self) -> list[Any]:
         """The symbols to be computed, in order of the outputs."""
@@ -177,13 +179,14 @@ def make_statement(owner: str, given: tuple[Letter, ...], returned: Mapping[Any,
             equations[key] = value
         else:
             raise DeclarationError(f"{owner}: {key!r} is neither a letter nor the name of an output")
+    written = dict(equations)
     names = {f"output:{name}": shape for name, shape in outputs.items() if isinstance(shape, sympy.Symbol)}
     resolver = _TotalResolver(owner, equations, names)
     partials = {key: resolver.resolve(sympy.sympify(value)) for key, value in stated.items()}
     resolver.run()
     for symbol, equation in resolver.equations.items():
         _refuse_floats(owner, symbol, equation)
-    return Statement(owner, given, resolver.equations, outputs, partials)
+    return Statement(owner, given, resolver.equations, outputs, partials, written)
 
 
 def _shape(owner: str, name: str, value: Any, equations: dict[Any, Any]) -> Any:

@@ -164,6 +164,7 @@ def hygienic(letters: tuple[Any, ...], *expressions: Any) -> tuple[tuple[Any, ..
             letter.name,
             "bound:" + getattr(letter, "scope", ""),
             latex=sympy.latex(letter),
+            meaning=getattr(letter, "meaning", ""),
             assumptions=letter.assumptions0,
         )
         for letter in letters

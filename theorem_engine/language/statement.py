@@ -10,7 +10,7 @@ import sympy
 
 from theorem_engine.base.errors import AmbiguousDefinition, DeclarationError
 from theorem_engine.language.letters import Letter
-from theorem_engine.language.operators.base import Operator
+from theorem_engine.language.operators.base import Operator, distinct_nodes
 
 
 class Total(sympy.Expr):
@@ -208,7 +208,7 @@ def _shape(owner: str, name: str, value: Any, equations: dict[Any, Any]) -> Any:
 
 def _refuse_floats(owner: str, symbol: Any, equation: Any) -> None:
     expression = equation.equation if isinstance(equation, Unknown) else equation
-    floats = expression.atoms(sympy.Float)
+    floats = {node for node in distinct_nodes(expression) if isinstance(node, sympy.Float)}
     if floats:
         raise DeclarationError(
             f"{owner}: the equation of {symbol} contains the binary number {sorted(floats)[0]}; "

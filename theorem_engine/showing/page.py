@@ -50,7 +50,7 @@ def statement_text(found: Stated) -> list[str]:
     lines: list[str] = []
     for item in found.items:
         if isinstance(item, Words):
-            lines += text_block(item.tree, 2, 2)
+            lines += _wrapped(plain(item.tree), 2)
         elif item.right.kind == "cases":
             lines += _brace(item)
         else:

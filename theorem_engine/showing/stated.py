@@ -34,6 +34,11 @@ _BRACE = 64
 _ABBREVIATIONS = ("h", "u", "r", "a", "w", "f", "H")
 
 
+#: Statements that were written, as text, HTML and LaTeX of a page are asked for one after the other.
+_KEPT: dict[Any, Stated] = {}
+_MOST = 64
+
+
 @dataclass(frozen=True)
 class Line:
     """One equation; without a left side, what follows the sign of another relation."""
@@ -71,7 +76,12 @@ class Stated:
 
 def stated(entry: Entry, chosen: Mapping[str, Any] | None = None) -> Stated:
     """The statement of an entry, in all its cases or in those of the values chosen."""
-    return _Author(entry, dict(chosen or {})).stated()
+    key = (entry, tuple(sorted((name, str(value)) for name, value in (chosen or {}).items())))
+    if key not in _KEPT:
+        if len(_KEPT) >= _MOST:
+            _KEPT.clear()
+        _KEPT[key] = _Author(entry, dict(chosen or {})).stated()
+    return _KEPT[key]
 
 
 @dataclass(frozen=True)
@@ -182,25 +192,24 @@ class _Author:
         if len(variants) <= IN_BRACES:
             written = [self._equations(variant) for variant in variants]
             self._lay(found, self._in_braces(written) if len(written) > 1 else written[0])
-            self._tell(found, self.pen.asides.values())
+            self._tell(found, self.pen.asides.values(), {})
             return
         base: dict[Tree, Tree] = {}
-        told: list[Aside] = []
+        told: dict[Tree, set[Any]] = {}
         for variant in variants:
             # each variant names what it needs for itself
             self.pen.asides, self.pen._names = {}, {}
             equations = self._equations(variant)
-            asides = list(self.pen.asides.values())
-            if not base:
-                base, told = {e.left: e.right for e in equations}, asides
-                self._lay(found, equations)
-                self._tell(found, asides)
-                continue
             changed = [e for e in equations if base.get(e.left) != e.right]
-            if changed or any(aside not in told for aside in asides):
+            news = Stated()
+            told_here = {words: set(lines) for words, lines in told.items()}
+            self._lay(news, changed)
+            self._tell(news, self.pen.asides.values(), told_here)
+            if not base:
+                base, told = {e.left: e.right for e in equations}, told_here
+            elif news.items:
                 found.items.append(Words(row(word("Where "), variant.condition, word(":"))))
-                self._lay(found, changed)
-                self._tell(found, [aside for aside in asides if aside not in told])
+            found.items += news.items
 
     def _in_braces(self, written: list[list[_Equation]]) -> list[_Equation]:
         lefts = dict.fromkeys(e.left for equations in written for e in equations)
@@ -236,10 +245,14 @@ class _Author:
                     told = None  # type: ignore[assignment]
                 found.items.append(Line(equation.left, equation.right))
 
-    def _tell(self, found: Stated, asides: Iterable[Aside]) -> None:
+    def _tell(self, found: Stated, asides: Iterable[Aside], told: dict[Tree, set[Any]]) -> None:
+        """What was not told before: sentences with their equations."""
         for aside in asides:
-            found.items.append(Words(aside.words))
-            found.items += [Line(left, right) for left, right in aside.equations]
+            news = [pair for pair in aside.equations if pair not in told.get(aside.words, ())]
+            if news or aside.words not in told:
+                found.items.append(Words(aside.words))
+                found.items += [Line(left, right) for left, right in news]
+            told.setdefault(aside.words, set()).update(news)
 
     def _shorten(self, found: Stated) -> None:
         lines = [item for item in found.items if isinstance(item, Line)]

@@ -74,6 +74,7 @@ class _Cases:
         self.entry, self.chosen = entry, chosen
         self.pen = Pen()
         self.found = Variants()
+        self._shown = shown_options(entry)
 
     def variants(self) -> Variants:
         """The ordinary case, then what differs from it."""
@@ -144,7 +145,7 @@ class _Cases:
         if ways & set(self.chosen):
             found = entry.options_with({k: v for k, v in values.items() if k in names or k in ways})
         else:
-            found = {**shown_options(entry), **options}
+            found = {**self._shown, **options}
             for rule in entry.given_rules:
                 for name in set(rule.shown(found)) - set(options):
                     found.pop(name, None)

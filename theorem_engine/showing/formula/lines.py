@@ -141,7 +141,7 @@ def _lay_script(part: Tree, mark: str, table: dict[str, str], depth: float, foun
     shown = plain(part)
     if shown and all(c in table for c in shown):
         found.append(Piece(sign("", "".join(table[c] for c in shown)), None))
-    elif set(shown) <= set("′⋆†⊤+"):
+    elif set(shown) <= set("′⋆†⊤+*×∅"):
         found.append(Piece(sign("", shown), None))
     elif len(shown) <= 12 and shown.isalnum():
         found.append(Piece(sign("", mark + shown), None))

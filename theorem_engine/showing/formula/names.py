@@ -79,8 +79,9 @@ class _Reader:
         level = SUM if BINARY in signs or RELATION in signs else PRODUCT if len(parts) > 1 else ATOM
         if parts and parts[0].kind == "sign" and parts[0].data[1] == "|" and parts[-1].kind in ("sign", "script"):
             level = POWER if parts[-1].kind == "script" else ATOM
-        if level == PRODUCT:
-            level = ATOM if _is_prefix(parts[0]) and parts[0].data[1] == "d" else level
+        if level == PRODUCT and _is_prefix(parts[0]) and parts[0].data[1] == "d":
+            level = ATOM
+        if level < ATOM:
             parts = _spaced(parts)
         return Tree("row", tuple(parts), level=level)
 
@@ -162,9 +163,9 @@ class _Reader:
 
 def _tight(tree: Tree) -> Tree:
     """An index of several letters is no product."""
-    if tree.kind != "row" or tree.level != PRODUCT:
+    if tree.kind != "row" or JOINT not in tree.parts:
         return tree
-    return Tree("row", tuple(part for part in tree.parts if part != JOINT))
+    return Tree("row", tuple(part for part in tree.parts if part != JOINT), level=tree.level)
 
 
 def _spaced(parts: list[Tree]) -> list[Tree]:
@@ -177,7 +178,7 @@ def _spaced(parts: list[Tree]) -> list[Tree]:
 
 
 def _is_bracket(part: Tree) -> bool:
-    return part.kind == "fence" or (part.kind == "sign" and part.data[1] in "()[]|/,")
+    return part.kind == "fence" or (part.kind == "sign" and (part.data[1] in "()[]|/," or part.data[2] in (BINARY, RELATION)))
 
 
 def _is_prefix(part: Tree) -> bool:

@@ -299,7 +299,7 @@ def _proximal(pen: Pen, node: Any, index: int) -> Tree:
         return hats[index]
     if index == len(hats):
         return row(script(sign(r"\min", "min", PREFIX), listed(names)), JOINT, body, level=PRODUCT)
-    return sign(r"1_{\mathrm{jump}}", "1_jump")
+    return read_name(r"1_{\mathrm{jump}}")
 
 
 @writes(PointSlope)
@@ -467,7 +467,7 @@ def token_front(pen: Pen, node: Any) -> Tree:
 def token_log_sum(pen: Pen, node: Any) -> Tree:
     """The logarithm of a sum of exponentials."""
     pen.functions["Σ_ℓ"] = "sum over the tokens of a sequence"
-    inside = row(script(_SUM_SIGN, _ELL), pen.write(sympy.exp(node.args[0])), level=PRODUCT)
+    inside = row(script(_SUM_SIGN, _ELL), JOINT, pen.write(sympy.exp(node.args[0])), level=PRODUCT)
     return row(sign(r"\log", "log ", PREFIX), inside, level=PRODUCT)
 
 
@@ -487,7 +487,7 @@ def largest_score(pen: Pen, node: Any) -> Tree:
     omega, weight, *rest = node.args
     pen.functions["∇_ω"] = "derivatives in ω of each token"
     pen.functions["P(ω; s)"] = "probability of each token to be the largest of ω + s ξ, ξ standard normal"
-    inside = row(script(_SUM_SIGN, _ELL), pen.write(sympy.exp(weight)), JOINT,
+    inside = row(script(_SUM_SIGN, _ELL), JOINT, pen.write(sympy.exp(weight)), JOINT,
                  call(sign("P"), pen.write(omega), *(pen.write(x) for x in rest)), level=PRODUCT)  # fmt: skip
     return row(script(sign(r"\nabla", "∇"), sign(r"\omega", "ω")), sign(r"\log", " log ", PREFIX), inside, level=PRODUCT)
 

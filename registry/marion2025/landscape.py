@@ -273,7 +273,7 @@ def swapped_minimum(lam, gamma, d, L, *, risk, zeta):
     """A critical point off the manifold at which half of all random starts end when lam is small."""
     along = risk.excess(0, 0, theta, 1, 0, lam, gamma, d, L, 0)
     best = Min(1, -along.diff(theta).subs(theta, 0) / along.diff(theta, 2).subs(theta, 0))
-    place = var("theta", r"\theta_s", "inner product of v and k* at the swapped point")
+    place = var("theta_s", r"\theta_s", "inner product of v and k* at the swapped point")
     spectrum = Eigenvalues(_swapped_hessian(risk.excess, place, lam, gamma, d, L))
     top, bottom = spectrum.real(0), spectrum.real(5)
     return {

@@ -85,6 +85,9 @@ class Pages(Protocol):
     def html(self, entry: Entry) -> str:
         """The same for a notebook."""
 
+    def latex(self, entry: Entry, chosen: Mapping[str, Any]) -> str:
+        """The statement as LaTeX."""
+
 
 @dataclass(frozen=True, eq=False)
 class Entry:
@@ -341,13 +344,21 @@ class Entry:
         recipe = self.recipe(self.setting(options)) if callable(self.recipe) else self.recipe
         return searched(expression, recipe, self.id)
 
-    def latex(self, options: Mapping[str, Any] | None = None) -> list[str]:
-        """The defining equations as LaTeX, one string each."""
-        lines = []
-        for symbol, equation in self.statement(options).equations.items():
-            if not symbol.name.startswith("d("):
-                lines.append(f"{sympy.latex(symbol)} = {sympy.latex(strip(equation))}")
-        return lines
+    def latex(self, **chosen: Any) -> str:
+        """The statement as LaTeX for a document with amsmath: definitions, cases, letters, domains.
+
+        ``latex(task="max")`` writes the case asked for; without pages, the equations alone.
+        """
+        if self.pages:
+            return self.pages.latex(self, chosen)
+        return "\n".join(self._equation_lines())
+
+    def _equation_lines(self) -> list[str]:
+        return [
+            f"\\[ {sympy.latex(symbol)} = {sympy.latex(strip(equation))} \\]"
+            for symbol, equation in self.statement().equations.items()
+            if not symbol.name.startswith("d(")
+        ]
 
     def __str__(self) -> str:
         return self.id
@@ -357,11 +368,6 @@ class Entry:
 
     def _repr_html_(self) -> str | None:
         return self.pages.html(self) if self.pages else None
-
-    def _repr_latex_(self) -> str:
-        return (
-            "$$\\begin{aligned}" + r"\\ ".join(line.replace("=", "&=", 1) for line in self.latex()) + "\\end{aligned}$$"
-        )
 
 
 def _key(options: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

@@ -101,14 +101,26 @@ class Letter(sympy.Symbol):
         return self._default
 
 
-def notation(scope: str) -> Callable[..., Letter]:
-    """The function that declares the letters of one paper.
+#: What must be known to read the letters of a paper, by its name.
+_CONVENTIONS: dict[str, tuple[str, ...]] = {}
+
+
+def conventions_of(paper: str) -> tuple[str, ...]:
+    """Sentences about how a paper writes things, where others write otherwise."""
+    return _CONVENTIONS.get(paper, ())
+
+
+def notation(scope: str, *, conventions: tuple[str, ...] = ()) -> Callable[..., Letter]:
+    """The function that declares the letters of one paper; ``conventions`` are sentences that its pages show.
 
     >>> from theorem_engine.language.domains import Interval
     >>> var = notation("example")
     >>> var("kappa", r"\\kappa", "alignment", Interval(-1, 1)).domain.describe()
     '[-1, 1]'
     """
+
+    if conventions:
+        _CONVENTIONS[scope] = conventions
 
     def var(
         name: str,

@@ -14,6 +14,7 @@ import networkx
 import sympy
 
 from theorem_engine.base.errors import DeclarationError
+from theorem_engine.language.operators.base import distinct_nodes
 from theorem_engine.language.operators.optimum import Minimum, Root
 from theorem_engine.language.statement import Statement, Unknown, strip
 
@@ -95,7 +96,7 @@ def _circular(equations: Mapping[Any, Any]) -> set[Any]:
 
 def _searched(expression: Any, searches: Mapping[str, Search | Descent], owner: str) -> Any:
     """The expression with ranges at every minimum and root that has none."""
-    open_nodes = [n for n in sympy.preorder_traversal(expression) if isinstance(n, (Minimum, Root)) and not n.has_range]
+    open_nodes = [n for n in distinct_nodes(expression) if isinstance(n, (Minimum, Root)) and not n.has_range]
     if not open_nodes:
         return expression
     swaps = {}

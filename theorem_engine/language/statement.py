@@ -10,7 +10,7 @@ import sympy
 
 from theorem_engine.base.errors import AmbiguousDefinition, DeclarationError
 from theorem_engine.language.letters import Letter
-from theorem_engine.language.operators.base import Operator
+from theorem_engine.language.operators.base import Operator, distinct_nodes
 
 
 class Total(sympy.Expr):
@@ -97,6 +97,8 @@ class Statement:
     equations: Mapping[Any, Any]
     outputs: Mapping[str, Any]
     partials: Mapping[tuple[str, Letter], Any] = field(default_factory=dict)
+    #: The equations as their author wrote them, total derivatives unresolved: what pages show.
+    written: Mapping[Any, Any] = field(default_factory=dict)
 
     def targets(self) -> list[Any]:
         """The symbols to be computed, in order of the outputs."""
@@ -177,13 +179,14 @@ def make_statement(owner: str, given: tuple[Letter, ...], returned: Mapping[Any,
             equations[key] = value
         else:
             raise DeclarationError(f"{owner}: {key!r} is neither a letter nor the name of an output")
+    written = dict(equations)
     names = {f"output:{name}": shape for name, shape in outputs.items() if isinstance(shape, sympy.Symbol)}
     resolver = _TotalResolver(owner, equations, names)
     partials = {key: resolver.resolve(sympy.sympify(value)) for key, value in stated.items()}
     resolver.run()
     for symbol, equation in resolver.equations.items():
         _refuse_floats(owner, symbol, equation)
-    return Statement(owner, given, resolver.equations, outputs, partials)
+    return Statement(owner, given, resolver.equations, outputs, partials, written)
 
 
 def _shape(owner: str, name: str, value: Any, equations: dict[Any, Any]) -> Any:
@@ -205,7 +208,7 @@ def _shape(owner: str, name: str, value: Any, equations: dict[Any, Any]) -> Any:
 
 def _refuse_floats(owner: str, symbol: Any, equation: Any) -> None:
     expression = equation.equation if isinstance(equation, Unknown) else equation
-    floats = expression.atoms(sympy.Float)
+    floats = {node for node in distinct_nodes(expression) if isinstance(node, sympy.Float)}
     if floats:
         raise DeclarationError(
             f"{owner}: the equation of {symbol} contains the binary number {sorted(floats)[0]}; "

@@ -1,99 +1,257 @@
-"""Entries as pages: plain text, and HTML with MathML."""
+"""Entries as pages: plain text at 80 columns, and HTML with MathML."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
+import sympy
+
 from theorem_engine.base.exact import to_text
-from theorem_engine.language.entry import MARKS, Entry, shown_options
+from theorem_engine.language.entry import MARKS, Entry
+from theorem_engine.language.letters import conventions_of
+from theorem_engine.language.operators.base import outermost_operators
 from theorem_engine.language.statement import strip
+from theorem_engine.showing.example import example_of
+from theorem_engine.showing.formula.lines import mathml_lines, plain, text_lines
+from theorem_engine.showing.formula.names import read_name
+from theorem_engine.showing.formula.tree import EMPTY, EQUALS, RELATION, Tree, row
+from theorem_engine.showing.formula.writing import Pen
+from theorem_engine.showing.latex_page import entry_latex
+from theorem_engine.showing.stated import Line, Stated, Words, stated
+from theorem_engine.showing.ways import ways_of
 
-_WIDTH = 110
-#: Characters of an equation that are shown as text.
-_READABLE = 600
+WIDTH = 80
+#: A section: its heading, and rows of cells of which the last is wrapped.
+Section = tuple[str, list[tuple[str, ...]]]
 
 
-def entry_text(entry: Entry) -> str:
+def entry_text(entry: Entry, chosen: Mapping[str, Any] | None = None) -> str:
     """A page about one entry: what it says, what it takes and gives, and where it comes from."""
-    lines = [f"{entry.id} ({entry.kind})", entry.title, "", textwrap.indent(entry.description, "  "), ""]
-    for heading, rows in _sections(entry):
-        lines.append(heading)
-        width = max(len(left) for left, _ in rows)
-        for left, right in rows:
-            text = f"{left.ljust(width)}  {right}" if left else right
-            lines.extend(textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent=" " * (width + 4),
-                                       break_long_words=False, break_on_hyphens=False))  # fmt: skip
-    return "\n".join(lines)
+    found = stated(entry, chosen)
+    lines = [f"{entry.id} ({entry.kind})", *_wrapped(entry.title, 0), ""]
+    for paragraph in entry.description.split("\n\n"):
+        lines += [*_wrapped(" ".join(paragraph.split()), 2), ""]
+    lines += [f"Statement{_choice(chosen)}", *statement_text(found), *(_remarks(found))]
+    for heading, rows in _sections(entry, found, chosen):
+        lines += ["", heading, *_table(rows)]
+    lines += _example_text(entry)
+    return "\n".join(line.rstrip() for line in lines)
 
 
-def entry_html(entry: Entry) -> str:
-    """The same page for a notebook, its equations as MathML."""
-    parts = [f"<h3>{escape(entry.title)}</h3><p><code>{escape(entry.id)}</code> ({escape(entry.kind)})</p>"]
-    parts.extend(f"<p>{escape(part)}</p>" for part in entry.description.split("\n\n"))
-    for heading, rows in _sections(entry):
-        if heading == "Equations":
-            body = "".join(f"<p>{line}</p>" for line in equations_html(entry))
+def _choice(chosen: Mapping[str, Any] | None) -> str:
+    return f" for {', '.join(f'{k} = {to_text(v)}' for k, v in chosen.items())}" if chosen else ""
+
+
+def statement_text(found: Stated) -> list[str]:
+    """The equations as text, sentences between them."""
+    lines: list[str] = []
+    for item in found.items:
+        if isinstance(item, Words):
+            lines += _wrapped(plain(item.tree), 2)
+        elif item.right.kind == "cases":
+            lines += _brace(item)
         else:
-            cells = (f"<tr><td>{escape(left)}</td><td>{escape(right)}</td></tr>" for left, right in rows)
-            body = f"<table>{''.join(cells)}</table>"
-        parts.append(f"<h4>{heading}</h4>{body}")
-    return f"<div>{''.join(parts)}</div>"
+            lines += text_block(equation(item), 4, 8)
+    return lines
 
 
-def _sections(entry: Entry) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Headings with rows of two columns; empty sections are left out."""
+def equation(line: Line) -> Tree:
+    """An equation as one tree; a right side that begins with a relation has its own."""
+    first = line.right.parts[0] if line.right.kind == "row" and line.right.parts else EMPTY
+    if first.kind == "sign" and first.data[2] == RELATION:
+        return row(line.left, *line.right.parts, level=0)
+    return row(line.left, EQUALS, line.right, level=0)
 
-    def given(letter: Any) -> str:
-        if letter.is_required:
-            return f"{letter.meaning}; {letter.domain.describe()}"
-        default = "may be left out" if letter.is_optional else f"{to_text(letter.default)} if not given"
-        return f"{letter.meaning}; {letter.domain.describe()}; {default}"
 
-    ranges = {name: f"; {output.range.describe()}" if output.range else "" for name, output in entry.outputs.items()}
+def text_block(tree: Tree, indent: int, later: int) -> list[str]:
+    """A tree as lines of text, those after the first indented more."""
+    found = text_lines(tree, WIDTH - indent, WIDTH - later)
+    return [" " * (later if k else indent) + line for k, line in enumerate(found)]
+
+
+def _brace(line: Line) -> list[str]:
+    """Cases behind a brace, one below the other."""
+    head = f"    {plain(line.left)} = "
+    inner: list[str] = []
+    if len(head) > 30:
+        inner, head = [head.rstrip()], " " * 8
+    room = WIDTH - len(head) - 2
+    rows: list[str] = []
+    for value, condition in zip(line.right.parts[::2], line.right.parts[1::2], strict=True):
+        shown = plain(condition)
+        words = "otherwise" if not shown or shown == "otherwise" else f"if {shown}"
+        parts = text_lines(value, room, room - 2) or [""]
+        block = [part if k == 0 else f"  {part}" for k, part in enumerate(parts)]
+        if len(block[-1]) + 3 + len(words) <= room:
+            block[-1] += f"   {words}"
+        else:
+            block += textwrap.wrap(words, room - 4, initial_indent="    ", subsequent_indent="    ")
+        rows += block
+    middle = len(rows) // 2
+    for position, text in enumerate(rows):
+        mark = "⎧" if position == 0 else "⎩" if position == len(rows) - 1 else "⎨" if position == middle else "⎪"
+        mark = mark if len(rows) > 1 else "{"
+        inner.append(f"{head if position == 0 else ' ' * len(head)}{mark} {text}")
+    return inner
+
+
+def _remarks(found: Stated) -> list[str]:
+    return [line for remark in found.remarks for line in _wrapped(remark, 2)]
+
+
+def _wrapped(text: str, indent: int, later: int | None = None) -> list[str]:
+    pad = " " * indent
+    after = pad if later is None else " " * later
+    return textwrap.wrap(text, WIDTH, initial_indent=pad, subsequent_indent=after, break_on_hyphens=False)
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows of cells in columns; the last cell is wrapped, and begins on a line of its own behind long names."""
+    lines: list[str] = []
+    widths = [min(max(map(len, column)), 18) for column in zip(*(r[:-1] for r in rows), strict=True)]
+    for *cells, last in rows:
+        head = "  " + "".join(cell.ljust(width) + "  " for cell, width in zip(cells, widths, strict=True))
+        at = 2 + sum(width + 2 for width in widths)
+        if len(head) > at:
+            lines.append(head.rstrip())
+            lines += _wrapped(last, at)
+        else:
+            wrapped = _wrapped(last, at) or [""]
+            lines += [(head + wrapped[0][at:]), *wrapped[1:]]
+    return lines
+
+
+def _sections(entry: Entry, found: Stated, chosen: Mapping[str, Any] | None) -> Iterator[Section]:
+    """Headings with rows of cells; empty sections are left out."""
     aliases = f"; also found as {', '.join(entry.all_aliases())}" if entry.all_aliases() else ""
-    sections = {
-        "Given": [(x.name, given(x)) for x in entry.given] + [("", rule.text()) for rule in entry.given_rules],
-        "Gives": [(name, f"{output.meaning}{ranges[name]}") for name, output in entry.outputs.items()],
-        "Equations": [("", _cut(f"{left} = {right}")) for left, right in stated_equations(entry)],
-        "Requires": [("", requirement.text()) for requirement in entry.requires],
-        "Assumes": [("", text) for text in entry.assumes],
-        "Regime": [("", str(entry.regime)), *(("", warn.text()) for warn in entry.warns)],
-        "Source": [("", f"{entry.source}{aliases}")],
+    sections: dict[str, list[tuple[str, ...]]] = {
+        "Given": [_given(x) for x in entry.given],
+        "Choices": [(rule.text(),) for rule in entry.given_rules],
+        "Gives": [_gives(name, output, found) for name, output in entry.outputs.items()],
+        "Letters": _letters(found),
+        "Applies": [(plain(tree), name) for name, tree in found.applied.items()],
+        "Ways to describe it": [] if chosen else [(text,) for text in _ways(entry)],
+        "Requires": [(rule_text(requirement),) for requirement in entry.requires],
+        "Assumes": [(text,) for text in entry.assumes],
+        "Regime": [(readable(str(entry.regime)),), *((rule_text(warn),) for warn in entry.warns)],
+        "Conventions": [(text,) for text in conventions_of(entry.paper)],
+        "Source": [(f"{entry.source}{aliases}",)],
         "Provenance": [(mark, MARKS[mark]) for mark in entry.marks],
-        "Rests on": [("", name) for name in dict.fromkeys(entry.needs.values())],
-        "Notes": [("", text) for text in entry.notes],
+        "Rests on": [(name,) for name in dict.fromkeys(entry.needs.values())],
+        "Notes": [(text,) for text in entry.notes],
     }
     yield from ((heading, rows) for heading, rows in sections.items() if rows)
 
 
-def _cut(equation: str) -> str:
-    """An equation of readable length; ``show --json`` and ``entry.latex()`` have it whole."""
-    return equation if len(equation) <= _READABLE else f"{equation[:_READABLE]} ... ({len(equation)} characters)"
+def _given(letter: Any) -> tuple[str, str, str]:
+    domain = readable(letter.domain.describe())
+    default = ""
+    if letter.is_optional:
+        default = "; may be left out"
+    elif not letter.is_required:
+        default = f"; {to_text(letter.default)} if not given"
+    return letter.name, plain(read_name(letter.latex_name)), f"{letter.meaning}; {domain}{default}"
+
+
+def _gives(name: str, output: Any, found: Stated) -> tuple[str, str, str]:
+    symbol = plain(found.aliases[name]) if name in found.aliases else ""
+    limits = f"; {readable(output.range.describe())}" if output.range else ""
+    return name, symbol, f"{output.meaning}{limits}"
+
+
+def _letters(found: Stated) -> list[tuple[str, str]]:
+    rows = [(plain(tree), meaning) for tree, _, meaning in found.letters]
+    return [*rows, *found.functions.items()]
+
+
+def _ways(entry: Entry) -> Iterator[str]:
+    for words, lines in ways_of(entry):
+        yield f"{words}: {'; '.join(plain(equation(line)) for line in lines)}"
+
+
+def readable(text: str) -> str:
+    """Domains as people write them.
+
+    >>> readable("(0, oo)")
+    '(0, ∞)'
+    """
+    return text.replace("oo)", "∞)").replace("oo]", "∞]").replace("(-oo", "(−∞").replace("-> oo", "→ ∞")
+
+
+def rule_text(rule: Any) -> str:
+    """A requirement or caution as a sentence, its relation as mathematics."""
+    relation = getattr(rule, "relation", None)
+    said = getattr(rule, "meaning", None) or getattr(rule, "message", "")
+    if not isinstance(relation, sympy.Basic) or not said:
+        return str(rule.text())
+    return str(said) if outermost_operators(relation) else f"{said} ({plain(Pen().write(relation))})"
+
+
+def _example_text(entry: Entry) -> list[str]:
+    example = example_of(entry)
+    if example is None:
+        return []
+    lines = ["", "Example", *(f"  {line}" for line in example.python()), *(f"  {line}" for line in example.command())]
+    return [*lines, *(line for text in example.prints for line in _wrapped(text, 2, 6))]
+
+
+# the same for browsers
+
+
+def entry_html(entry: Entry, chosen: Mapping[str, Any] | None = None) -> str:
+    """The same page for a notebook, its equations as MathML."""
+    found = stated(entry, chosen)
+    parts = [f"<h3>{escape(entry.title)}</h3><p><code>{escape(entry.id)}</code> ({escape(entry.kind)})</p>"]
+    parts += [f"<p>{escape(part)}</p>" for part in entry.description.split("\n\n")]
+    parts.append(f"<h4>Statement{escape(_choice(chosen))}</h4>")
+    parts += statement_html(found)
+    parts += [f"<p>{escape(remark)}</p>" for remark in found.remarks]
+    for heading, rows in _sections(entry, found, chosen):
+        body = "".join(f"<tr>{''.join(f'<td>{_cell(heading, c)}</td>' for c in cells)}</tr>" for cells in rows)
+        parts.append(f"<h4>{heading}</h4><table>{body}</table>")
+    if example := example_of(entry):
+        shown = "\n".join((*example.python(), *example.command(), *example.prints))
+        parts.append(f"<h4>Example</h4><pre>{escape(shown)}</pre>")
+    return f'<div id="{escape(entry.id)}" style="overflow-x: auto">{"".join(parts)}</div>'
+
+
+def _cell(heading: str, text: str) -> str:
+    if heading in ("Applies", "Rests on") and "." in text:
+        return f'<a href="#{escape(text)}">{escape(text)}</a>'
+    return escape(text)
+
+
+def statement_html(found: Stated) -> list[str]:
+    """The equations as MathML, sentences between them."""
+    parts = []
+    for item in found.items:
+        if isinstance(item, Words):
+            parts.append(f"<p>{_math(''.join(mathml_lines(item.tree, 10**6, 10**6)), inline=True)}</p>")
+            continue
+        left = mathml_lines(item.left, 10**6)[0]
+        whole = equation(item).parts
+        right = mathml_lines(Tree("row", whole[1:], level=0), 84, 84)
+        cells = [f"<mtr><mtd>{left if k == 0 else ''}</mtd><mtd>{line}</mtd></mtr>" for k, line in enumerate(right)]
+        parts.append(_math(f'<mtable columnalign="right left" class="te">{"".join(cells)}</mtable>'))
+    return parts
+
+
+def _math(inside: str, inline: bool = False) -> str:
+    display = "inline" if inline else "block"
+    style = ' style="text-align: left"' if not inline else ""
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="{display}"{style}>{inside}</math>'
 
 
 def stated_equations(entry: Entry) -> Iterator[tuple[Any, Any]]:
-    """Equations as their author wrote them, without those the chain rule added."""
+    """Equations as their author wrote them, without those the chain rule added: plain data."""
+    from theorem_engine.language.entry import shown_options
+
     for symbol, equation in entry.statement(shown_options(entry)).equations.items():
         if not symbol.name.startswith("d("):
             yield symbol, strip(equation)
-
-
-def equations_html(entry: Entry) -> Iterator[str]:
-    """Each equation as MathML; as its LaTeX source where a node has no MathML."""
-    import sympy
-
-    from theorem_engine.showing.mathml import mathml
-
-    for left, right in stated_equations(entry):
-        try:
-            inside = f"<mrow>{mathml(left)}<mo>=</mo>{mathml(right)}</mrow>"
-            yield f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{inside}</math>'
-        except (NotImplementedError, AttributeError, TypeError, ValueError, LookupError):
-            # SymPy's printer meets nodes it was not written for with errors of these kinds
-            yield f"<code>{escape(f'{sympy.latex(left)} = {sympy.latex(right)}')}</code>"
 
 
 class _Pages:
@@ -101,6 +259,7 @@ class _Pages:
 
     text = staticmethod(entry_text)
     html = staticmethod(entry_html)
+    latex = staticmethod(entry_latex)
 
 
 Entry.pages = _Pages()

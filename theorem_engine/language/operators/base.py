@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -64,11 +64,12 @@ class Operator(sympy.Expr):
 
     @property
     def free_symbols(self) -> set[Any]:
-        """Letters whose values the operation needs."""
-        found: set[Any] = set()
-        for arg in self.args:
-            found |= arg.free_symbols
-        return found - self.bound
+        """Letters whose values the operation needs; found once, as bodies may be large and are asked often."""
+        if self._free is None:
+            self._free = frozenset().union(*(arg.free_symbols for arg in self.args)) - self.bound
+        return set(self._free)
+
+    _free: frozenset[Any] | None = None
 
     def bundle_key(self) -> Hashable:
         """Nodes with equal keys may be lowered together, sharing their evaluations."""
@@ -157,6 +158,18 @@ def as_operator(node: Any) -> Any:
     return next(adapter(node) for kind, adapter in ADAPTERS.items() if isinstance(node, kind))
 
 
+def distinct_nodes(expression: Any) -> Iterator[Any]:
+    """Every node of an expression once, however often it stands there."""
+    seen: set[Any] = set()
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            stack.extend(node.args)
+
+
 def outermost_operators(expression: Any) -> list[Any]:
     """Operators and components not inside another operator, in a fixed order."""
     found: dict[Any, None] = {}
@@ -184,6 +197,7 @@ def hygienic(letters: tuple[Any, ...], *expressions: Any) -> tuple[tuple[Any, ..
             letter.name,
             "bound:" + getattr(letter, "scope", ""),
             latex=sympy.latex(letter),
+            meaning=getattr(letter, "meaning", ""),
             assumptions=letter.assumptions0,
         )
         for letter in letters

@@ -1,0 +1,1 @@
+"""Mathematics as people write it: one tree of signs, spelled as text, as LaTeX and as MathML."""

@@ -1,0 +1,314 @@
+"""The statement of an entry, ready to be shown: equations in order of use, cases, abbreviations, what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import sympy
+
+from theorem_engine.language.entry import Entry
+from theorem_engine.language.statement import LabelSlot, Statement, Unknown, strip
+from theorem_engine.showing.formula import operators as _operators  # noqa: F401 - operators register how they are written
+from theorem_engine.showing.formula.abbreviations import Abbreviations
+from theorem_engine.showing.formula.names import read_name
+from theorem_engine.showing.formula.tree import (
+    EMPTY,
+    EQUALS,
+    SUM,
+    Tree,
+    cases,
+    fence,
+    listed,
+    row,
+    sign,
+    word,
+)
+from theorem_engine.showing.formula.writing import Aside, Pen
+from theorem_engine.showing.variants import IN_BRACES, Variant, variants_of
+
+#: Values of a brace wider than this get names of their own.
+_BRACE = 64
+_ABBREVIATIONS = ("h", "u", "r", "a", "w", "f", "H")
+
+
+#: Statements that were written, as text, HTML and LaTeX of a page are asked for one after the other.
+_KEPT: dict[Any, Stated] = {}
+_MOST = 64
+
+
+@dataclass(frozen=True)
+class Line:
+    """One equation; without a left side, what follows the sign of another relation."""
+
+    left: Tree
+    right: Tree
+
+
+@dataclass(frozen=True)
+class Words:
+    """A sentence between equations."""
+
+    tree: Tree
+
+
+@dataclass
+class Stated:
+    """What a page shows of a statement."""
+
+    items: list[Line | Words] = field(default_factory=list)
+    #: Letters that are used and not given: sign, name and meaning.
+    letters: list[tuple[Tree, str, str]] = field(default_factory=list)
+    functions: dict[str, str] = field(default_factory=dict)
+    applied: dict[str, Tree] = field(default_factory=dict)
+    #: Outputs that are letters of the statement, by name.
+    aliases: dict[str, Tree] = field(default_factory=dict)
+    #: Where to find what is not shown.
+    remarks: list[str] = field(default_factory=list)
+
+    def trees(self) -> Iterator[Tree]:
+        """All trees of the statement."""
+        for item in self.items:
+            yield from (item.left, item.right) if isinstance(item, Line) else (item.tree,)
+
+
+def stated(entry: Entry, chosen: Mapping[str, Any] | None = None) -> Stated:
+    """The statement of an entry, in all its cases or in those of the values chosen."""
+    key = (entry, tuple(sorted((name, str(value)) for name, value in (chosen or {}).items())))
+    if key not in _KEPT:
+        if len(_KEPT) >= _MOST:
+            _KEPT.clear()
+        _KEPT[key] = _Author(entry, dict(chosen or {})).stated()
+    return _KEPT[key]
+
+
+@dataclass(frozen=True)
+class _Equation:
+    left: Tree
+    right: Tree
+    is_unknown: bool = False
+
+
+class _Author:
+    """Writes the statement of one entry."""
+
+    def __init__(self, entry: Entry, chosen: dict[str, Any]) -> None:
+        self.entry = entry
+        self.variants = variants_of(entry, chosen)
+        self.pen = Pen()
+        self.aliases: dict[str, Tree] = {}
+
+    def stated(self) -> Stated:
+        """Everything in its order."""
+        found = Stated()
+        self._draft(found)
+        self._shorten(found)
+        pen = self.pen
+        given = set(self.entry.given)
+        names: dict[str, None] = {}
+        for symbol, meaning in pen.letters.items():
+            tree = read_name(sympy.latex(symbol))
+            key = f"{tree!r}: {meaning}"
+            if symbol in given or any(x.name == symbol.name and x.latex_name == sympy.latex(symbol) for x in given):
+                continue
+            if key not in names:
+                names[key] = None
+                found.letters.append((tree, symbol.name, meaning))
+        found.functions, found.applied, found.aliases = dict(pen.functions), dict(pen.applied), self.aliases
+        found.remarks += self.variants.remarks
+        if pen.leaves_out:
+            found.remarks.append("Arguments that are not named are the letters of the same name here.")
+        if pen.by_position:
+            found.remarks.append("∂₁ and ∂₂ are derivatives in the first and in the second argument.")
+        return found
+
+    # one variant
+
+    def _equations(self, variant: Variant) -> list[_Equation]:
+        statement = variant.statement
+        self.pen.options = {x.name: variant.options.get(x.name) for x in self.entry.applied_options}
+        # an applied entry shows the options that it does not share, which are those of this variant
+        self.pen._memory.clear()
+        written = statement.written or statement.equations
+        for name in statement.outputs:
+            self.pen.outputs[name] = _output(name)
+        found: list[_Equation] = []
+        used: list[Any] = []
+        for name, shape in statement.outputs.items():
+            for label, leaf in _leaves(name, shape):
+                found += self._output(label, leaf, statement, written, used)
+        done: set[Any] = set()
+        while waiting := [s for s in written if s in set(_symbols(used)) and s not in done and not _is_output(s, statement)]:
+            unknown = [s for s in waiting if isinstance(statement.equations.get(s), Unknown)]
+            group = [s for s in written if isinstance(statement.equations.get(s), Unknown)] if unknown else []
+            for symbol in dict.fromkeys((*(s for s in waiting if s not in group), *group)):
+                if symbol in done:
+                    continue
+                done.add(symbol)
+                used.append(strip(written[symbol]))
+                right = self.pen.write(sympy.sympify(strip(written[symbol])))
+                left = self.pen.name(symbol)
+                if left != right:
+                    found.append(_Equation(left, right, symbol in group))
+        return found
+
+    def _output(
+        self, label: str, leaf: Any, statement: Statement, written: Mapping[Any, Any], used: list[Any]
+    ) -> list[_Equation]:
+        left = _output(label)
+        if isinstance(leaf, LabelSlot):
+            rows = [(word(text), self.pen.write(condition)) for condition, text in leaf.label.cases]
+            used.extend(condition for condition, _ in leaf.label.cases)
+            return [_Equation(left, cases(*rows, (word(leaf.label.otherwise), EMPTY)))]
+        if not isinstance(leaf, sympy.Symbol):
+            return [_Equation(left, word(str(leaf)))]
+        value = strip(written[leaf])
+        value = value if isinstance(value, sympy.MatrixBase) else sympy.sympify(value)
+        used.append(value)
+        if isinstance(value, sympy.Symbol) and not value.name.startswith("output:"):
+            if value not in written:
+                return [_Equation(left, self.pen.name(value))]
+            self.aliases[label] = self.pen.name(value)
+            return []
+        return [_Equation(left, self.pen.write(self._with_outputs(value, statement, written)))]
+
+    def _with_outputs(self, value: Any, statement: Statement, written: Mapping[Any, Any]) -> Any:
+        """A sum with the name of another output in the place of that output's terms."""
+        if not isinstance(value, sympy.Add):
+            return value
+        for name, leaf in statement.outputs.items():
+            other = strip(written[leaf]) if isinstance(leaf, sympy.Symbol) else None
+            if isinstance(other, sympy.Add) and len(other.args) > 2 and set(other.args) < set(value.args):
+                rest = [term for term in value.args if term not in other.args]
+                return sympy.Add(sympy.Symbol(f"output:{name}"), *rest)
+        return value
+
+    # all variants
+
+    def _draft(self, found: Stated) -> None:
+        variants = self.variants.listed
+        if len(variants) <= IN_BRACES:
+            written = [self._equations(variant) for variant in variants]
+            self._lay(found, self._in_braces(written) if len(written) > 1 else written[0])
+            self._tell(found, self.pen.asides.values(), {})
+            return
+        base: dict[Tree, Tree] = {}
+        told: dict[Tree, set[Any]] = {}
+        for variant in variants:
+            # each variant names what it needs for itself
+            self.pen.asides, self.pen._names = {}, {}
+            equations = self._equations(variant)
+            changed = [e for e in equations if base.get(e.left) != e.right]
+            news = Stated()
+            told_here = {words: set(lines) for words, lines in told.items()}
+            self._lay(news, changed)
+            self._tell(news, self.pen.asides.values(), told_here)
+            if not base:
+                base, told = {e.left: e.right for e in equations}, told_here
+            elif news.items:
+                found.items.append(Words(row(word("Where "), variant.condition, word(":"))))
+            found.items += news.items
+
+    def _in_braces(self, written: list[list[_Equation]]) -> list[_Equation]:
+        lefts = dict.fromkeys(e.left for equations in written for e in equations)
+        merged = []
+        for left in lefts:
+            rows: dict[Tree, list[Tree]] = {}
+            flags = False
+            for variant, equations in zip(self.variants.listed, written, strict=True):
+                mine = next((e for e in equations if e.left == left), None)
+                if mine is not None:
+                    rows.setdefault(mine.right, []).append(variant.condition)
+                    flags |= mine.is_unknown
+            if len(rows) == 1:
+                merged.append(_Equation(left, next(iter(rows)), flags))
+            else:
+                joint = sign(r"\text{ or }", " or ", "binary")
+                pairs = [(right, listed(list(conditions), joint)) for right, conditions in rows.items()]
+                merged.append(_Equation(left, cases(*pairs), flags))
+        return merged
+
+    def _lay(self, found: Stated, equations: list[_Equation]) -> None:
+        unknown = [e for e in equations if e.is_unknown]
+        told = False
+        for equation in equations:
+            if equation.is_unknown and not told:
+                names = fence(listed([e.left for e in unknown])) if len(unknown) > 1 else unknown[0].left
+                found.items.append(Words(row(word("where "), names, word(" solves" if len(unknown) == 1 else " solve"))))
+                found.items += [Line(e.left, e.right) for e in unknown]
+                told = True
+            if not equation.is_unknown:
+                if told is True:
+                    found.items.append(Words(word("and")))
+                    told = None  # type: ignore[assignment]
+                found.items.append(Line(equation.left, equation.right))
+
+    def _tell(self, found: Stated, asides: Iterable[Aside], told: dict[Tree, set[Any]]) -> None:
+        """What was not told before: sentences with their equations."""
+        for aside in asides:
+            news = [pair for pair in aside.equations if pair not in told.get(aside.words, ())]
+            if news or aside.words not in told:
+                found.items.append(Words(aside.words))
+                found.items += [Line(left, right) for left, right in news]
+            told.setdefault(aside.words, set()).update(news)
+
+    def _shorten(self, found: Stated) -> None:
+        lines = [item for item in found.items if isinstance(item, Line)]
+        bases = {_base(read_name(sympy.latex(symbol))) for symbol in self.pen.letters}
+        bases |= {_base(item.left) for item in lines}
+        letter = next(sign(x) for x in (*_ABBREVIATIONS, "ABB") if x not in bases)
+        names = Abbreviations(letter)
+        names.survey(item.right for item in lines)
+        items: list[Line | Words] = []
+        for item in found.items:
+            items.append(Line(item.left, self._narrow(names, item.right)) if isinstance(item, Line) else item)
+        if names.definitions:
+            items.append(Words(word("with the abbreviations")))
+            items += [Line(left, right) for left, right in names.definitions]
+        found.items = items
+
+    def _narrow(self, names: Abbreviations, right: Tree) -> Tree:
+        if right.kind != "cases":
+            return names.shortened(right)
+        pairs = []
+        for value, condition in zip(right.parts[::2], right.parts[1::2], strict=True):
+            short = names.shortened(value)
+            pairs.append((names._named(value) if short.width > _BRACE * 4 else short, names.shortened(condition)))
+        return cases(*pairs)
+
+
+def _base(tree: Tree) -> str:
+    while tree.kind in ("script", "accent", "row", "link", "scope") and tree.parts:
+        tree = tree.parts[0]
+    return str(tree.data[1]) if tree.kind == "sign" else ""
+
+
+def _leaves(name: str, shape: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(shape, Mapping):
+        for key, part in shape.items():
+            yield from _leaves(f"{name}.{key}", part)
+    elif isinstance(shape, (list, tuple)):
+        for position, part in enumerate(shape):
+            yield from _leaves(f"{name}.{position}", part)
+    else:
+        yield name, shape
+
+
+def _symbols(expressions: Sequence[Any]) -> Iterator[Any]:
+    for expression in expressions:
+        found = sympy.sympify(expression) if not isinstance(expression, sympy.MatrixBase) else expression
+        yield from found.free_symbols
+
+
+def _is_output(symbol: Any, statement: Statement) -> bool:
+    return any(symbol is leaf for shape in statement.outputs.values() for _, leaf in _leaves("", shape))
+
+
+@cache
+def _output(name: str) -> Tree:
+    return sign(rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}", name, "word")
+
+
+__all__ = ["EQUALS", "SUM", "Line", "Stated", "Words", "stated"]

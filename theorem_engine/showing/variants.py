@@ -1,0 +1,199 @@
+"""The cases of a statement: values of options, and conditions on letters that change the equations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import sympy
+from sympy.logic.boolalg import BooleanAtom
+
+from theorem_engine.base.errors import BadRequest, OutOfDomain, TheoremEngineError, nearest
+from theorem_engine.base.exact import to_text
+from theorem_engine.language.application import at_arguments
+from theorem_engine.language.conditions import Undecided
+from theorem_engine.language.domains import Rejected
+from theorem_engine.language.entry import Entry, shown_options
+from theorem_engine.language.letters import ABSENT, CANONICAL, OPEN
+from theorem_engine.language.statement import Statement
+from theorem_engine.showing.formula.tree import COMMA_SIGN, EMPTY, EQUALS, Tree, listed, row, word
+from theorem_engine.showing.formula.writing import Pen
+
+#: All combinations of the options are shown where there are no more, each else beside the first values of the others.
+_COMBINED = 4
+#: So many variants of a statement are shown in braces; of more, each is shown by what differs from the first.
+IN_BRACES = 4
+#: So many conditions are looked into.
+_CONDITIONS = 6
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A statement, the options it is written for, and the condition that tells it from others."""
+
+    condition: Tree
+    options: Mapping[str, Any]
+    statement: Statement
+    #: Whether no condition on letters holds.
+    is_ordinary: bool = True
+
+
+@dataclass
+class Variants:
+    """The variants that a page shows, the ordinary one first, and what it says of those it does not."""
+
+    listed: list[Variant] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def variants_of(entry: Entry, chosen: Mapping[str, Any]) -> Variants:
+    """The variants of a statement at the values chosen."""
+    return _Cases(entry, read_values(entry, chosen)).variants()
+
+
+def read_values(entry: Entry, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of letters given as text, each in its domain."""
+    known = {x.name: x for x in entry.given}
+    found = {}
+    for name, value in chosen.items():
+        if name not in known:
+            raise BadRequest(f"{entry.id} has no letter {name[:40]!r}{nearest(name[:40], known, 1)}")
+        try:
+            found[name] = known[name].domain.read(value)
+        except Rejected as error:
+            raise OutOfDomain(f"{entry.id}: {name}={str(value)[:40]} {error}") from None
+    return found
+
+
+class _Cases:
+    """Looks for the cases of one entry."""
+
+    def __init__(self, entry: Entry, chosen: dict[str, Any]) -> None:
+        self.entry, self.chosen = entry, chosen
+        self.pen = Pen()
+        self.found = Variants()
+        self._shown = shown_options(entry)
+
+    def variants(self) -> Variants:
+        """The ordinary case, then what differs from it."""
+        options = self._open_options()
+        combined = 1
+        for _, values in options:
+            combined *= len(values)
+        first = {name: values[0] for name, values in options}
+        if combined <= _COMBINED:
+            choices = [dict(zip(first, values, strict=True)) for values in product(*(v for _, v in options))]
+        else:
+            choices = [first, *({**first, name: v} for name, values in options for v in values[1:])]
+            axes = "; ".join(f"{name} = {', '.join(map(to_text, values))}" for name, values in options)
+            self.found.remarks.append(
+                f"Shown first for {', '.join(f'{k} = {to_text(v)}' for k, v in first.items())}, then where one of "
+                f"these differs. For any other choice: theorem-engine show {self.entry.id} "
+                f"{' '.join(f'{name}=...' for name, _ in options)} ({axes})."
+            )
+        varying = [name for name, values in options if len(values) > 1]
+        many = combined > _COMBINED
+        for choice in choices:
+            shown = [name for name in varying if not many or choice[name] != first[name]]
+            self._choose(choice, shown, is_first=choice is choices[0], deep=not many or choice is choices[0])
+        if len(self.found.listed) > IN_BRACES:
+            ordinary = next(v for v in self.found.listed if v.is_ordinary)
+            self.found.listed.remove(ordinary)
+            self.found.listed.insert(0, ordinary)
+        if not self.found.listed:
+            raise BadRequest(f"{self.entry.id} has no statement for these values: {self._refusal}")
+        return self.found
+
+    _refusal = ""
+
+    def _open_options(self) -> list[tuple[str, list[Any]]]:
+        """Options that are not chosen and belong to the statement, with their values."""
+        found = []
+        for letter in self.entry.applied_options:
+            names = getattr(letter.domain, "names", ())
+            if letter.name in self.chosen or not names:
+                continue
+            values = [letter.domain.read(name) for name in names]
+            if not letter.is_required and not letter.is_optional and letter.default in values:
+                values = [letter.default, *(v for v in values if v != letter.default)]
+            found.append((letter.name, values))
+        return found
+
+    def _choose(self, choice: dict[str, Any], shown: list[str], is_first: bool, deep: bool) -> None:
+        words = [_option(name, choice[name]) for name in shown]
+        try:
+            options = self._options(choice)
+        except TheoremEngineError as error:
+            self._refusal = str(error)
+            return
+        leaves = list(self._leaves(options, [], deep))
+        for outcome, relations in leaves:
+            statement = self.entry.statement(outcome)
+            held = [self.pen.write(r) for r in relations]
+            others = [word("otherwise")] if not relations and len(leaves) > 1 and (words or not is_first) else []
+            condition = listed([*words, *held, *others], COMMA_SIGN)
+            self.found.listed.append(Variant(condition, outcome, statement, not relations))
+
+    def _options(self, choice: Mapping[str, Any]) -> dict[str, Any]:
+        entry = self.entry
+        values = {**self.chosen, **choice}
+        names = {x.name for x in entry.options}
+        options = {name: value for name, value in values.items() if name in names}
+        ways = {x.name for x in entry.model.letters} if entry.model is not None else set()
+        if ways & set(self.chosen):
+            found = entry.options_with({k: v for k, v in values.items() if k in names or k in ways})
+        else:
+            found = {**self._shown, **options}
+            for rule in entry.given_rules:
+                for name in set(rule.shown(found)) - set(options):
+                    found.pop(name, None)
+        return {k: v for k, v in found.items() if not k.startswith("(") or k == CANONICAL}
+
+    def _leaves(
+        self, options: dict[str, Any], held: list[Any], deep: bool
+    ) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+        """Options with every condition decided: those that hold along the way; the ordinary outcome last."""
+        try:
+            self.entry.statement(options)
+        except Undecided as need:
+            outcome = False if self._is_removable(need.relation) else self._known(need.relation)
+            if outcome is None and deep and len(held) < 2:
+                special = list(self._leaves({**options, need.name: True}, [*held, need.relation], deep))
+                yield from special[:_CONDITIONS]
+            if outcome is not True:
+                yield from self._leaves({**options, need.name: False}, held, deep)
+            else:
+                yield from self._leaves({**options, need.name: True}, held, deep)
+        except TheoremEngineError as error:
+            self._refusal = str(error)
+        else:
+            yield options, held
+
+    def _is_removable(self, relation: Any) -> bool:
+        """Whether a condition only says that terms vanish, which the ordinary equations say too."""
+        letters = relation.free_symbols
+        return isinstance(relation, sympy.Eq) and relation.rhs == 0 and letters <= set(self.entry.zeros)
+
+    def _known(self, relation: Any) -> bool | None:
+        """What the values chosen say of a condition."""
+        values = {
+            x: sympy.sympify(self.chosen[x.name])
+            for x in relation.free_symbols
+            if x.name in self.chosen and not isinstance(self.chosen[x.name], str)
+        }
+        if not values:
+            return None
+        try:
+            here = at_arguments(relation, values)
+        except (TypeError, ValueError):
+            return None
+        return bool(here) if isinstance(here, BooleanAtom) else None
+
+
+def _option(name: str, value: Any) -> Tree:
+    return row(word(name), EQUALS, word(to_text(value)), level=0)
+
+
+__all__ = ["ABSENT", "EMPTY", "OPEN", "Variant", "Variants", "read_values", "variants_of"]

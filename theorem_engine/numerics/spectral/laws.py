@@ -196,8 +196,8 @@ def atoms(ratio: Any, spike: Any, forms: Sequence[str], kit: Kit) -> tuple[Any, 
     return place, {form: masses[form] for form in forms}
 
 
-#: A pole of the law itself nearer than this, in the plane of the angle, is taken out: the fewest midpoints would see it.
-#: The one at zero lies half the logarithm of the ratio from the bulk, that of the outlier the logarithm of its strength.
+#: A pole of the law itself nearer than this, in the plane of the angle, is taken out: few midpoints would see it.
+#: That at zero lies half the logarithm of the ratio from the bulk, that of the outlier the logarithm of its strength.
 CRITICAL = 2.0
 
 

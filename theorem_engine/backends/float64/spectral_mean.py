@@ -7,7 +7,7 @@ not cancel, so quadrature takes over there; the smaller error estimate wins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,11 +85,10 @@ class _Lowered:
                 roots += [z for z, _ in places]
                 for z, multiplicity in places if good else ():
                     series = resolvents(z, ratio, spike, self.forms, pole.order, SCALAR)
-                    *terms, curvature = pole.terms(z, *(x for form in self.forms for x in series[form]), *values)
-                    doubt = multiplicity * pole.order * (1 + abs(curvature))
-                    for i, term in zip(pole.members, terms, strict=True):
-                        totals[i] += multiplicity * term.real
-                        sizes[i] += doubt * abs(term)
+                    flat = [x for form in self.forms for x in series[form]]
+                    for i, term, size in pole.terms(z, flat, values):
+                        totals[i] += multiplicity * term
+                        sizes[i] += multiplicity * size
         except (ZeroDivisionError, OverflowError):
             trusted = False
         errors = [2 * EPS * size for size in sizes]
@@ -133,11 +132,10 @@ class _Lowered:
                     continue
                 distance = np.minimum(distance, angle_distance(z, ratio, ARRAY))
                 series = resolvents(z, ratio, spike, self.forms, pole.order, ARRAY)
-                *terms, curvature = pole.terms(z, *(x for form in self.forms for x in series[form]), *values)
-                doubt = multiplicity * pole.order * (1 + np.abs(curvature))
-                for i, term in zip(pole.members, terms, strict=True):
-                    totals[i] += multiplicity * term.real
-                    sizes[i] += doubt * np.abs(term)
+                flat = [x for form in self.forms for x in series[form]]
+                for i, term, size in pole.terms(z, flat, values):
+                    totals[i] += multiplicity * term
+                    sizes[i] += multiplicity * size
         errors = 2 * EPS * sizes
         trusted &= np.isfinite(totals).all(axis=0)
         doubtful = ~(trusted & ((distance < NEAR) | (errors <= DOUBT * np.abs(totals)).all(axis=0)))
@@ -184,19 +182,30 @@ class _Pole:
         self.value_and_slope = backend.function([s, *parameters], [base, base.diff(s)])
         slopes = [sympy.Dummy(f"slope{k}") for k in range(self.order + 1)]
         series = {form: [sympy.Dummy(f"form{i}_{k}") for k in range(self.order)] for i, form in enumerate(forms)}
-        terms = []
+        self.parts: list[slice] = []
+        parts: list[Any] = []
         for i in self.members:
             body, form = bundle.members[i]
             weights = pole_weights(series[form], slopes, powers[body])
             regular = bundle.regular_part(body, index)
-            terms.append(sympy.Add(*(w * regular.diff(s, k) for k, w in enumerate(weights))))
-        #: (root, resolvents of all forms, parameters) -> contributions to the members, and z D''/D', which tells
-        #: how much they amplify rounding.
-        self.terms = backend.function(
+            self.parts.append(slice(len(parts), len(parts) + len(weights)))
+            parts += [w * regular.diff(s, k) for k, w in enumerate(weights)]
+        #: (root, resolvents of all forms, parameters) -> parts of the contributions to the members, and z D''/D',
+        #: which tells how much they amplify rounding.
+        self.compiled = backend.function(
             [s, *(x for form in forms for x in series[form]), *parameters],
-            [*terms, s * slopes[1] / slopes[0]],
+            [*parts, s * slopes[1] / slopes[0]],
             {slope: base.diff(s, k + 1) for k, slope in enumerate(slopes)},
         )
+
+    def terms(self, z: Any, series: Iterable[Any], values: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
+        """Members that have this pole, the contribution of one root to each, and its size in roundings."""
+        *parts, curvature = self.compiled(z, *series, *values)
+        doubt = self.order * (1 + abs(curvature))
+        for i, place in zip(self.members, self.parts, strict=True):
+            here = parts[place]
+            # of a pole of higher order that lies far away the parts cancel
+            yield i, sum(here).real, doubt * sum(map(abs, here))
 
     def scalar_places(self, values: tuple[float, ...]) -> tuple[list[tuple[complex, int]], bool]:
         """Polished roots with Im >= 0 and how often each counts, and whether residues there are of use."""

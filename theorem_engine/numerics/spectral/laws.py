@@ -196,7 +196,8 @@ def atoms(ratio: Any, spike: Any, forms: Sequence[str], kit: Kit) -> tuple[Any, 
     return place, {form: masses[form] for form in forms}
 
 
-#: Nearer to critical than this, in the logarithm, the law's own pole would slow the midpoint rule down.
+#: A pole of the law itself nearer than this, in the plane of the angle, is taken out: few midpoints would see it.
+#: That at zero lies half the logarithm of the ratio from the bulk, that of the outlier the logarithm of its strength.
 CRITICAL = 2.0
 
 
@@ -215,7 +216,7 @@ def midpoint_rule(ratio: Any, spike: Any, forms: Sequence[str], count: int) -> t
     strength = spike**2 / np.sqrt(ratio)
     density = bulk_density(cosine2, sine2, ratio, spike, forms, ARRAY)
     _, masses = atoms(ratio, spike, forms, ARRAY)
-    near_zero, near_spike = np.abs(np.log(ratio)) < CRITICAL, np.abs(np.log(strength)) < CRITICAL
+    near_zero, near_spike = np.abs(np.log(ratio)) / 2 < CRITICAL, np.abs(np.log(strength)) < CRITICAL
     outlier = (1 + np.sqrt(ratio) / strength) * (1 + np.sqrt(ratio) * strength)
     places = np.empty((ratio.size, count + 2))
     places[:, :count] = bulk_place(cosine2, ratio, ARRAY)

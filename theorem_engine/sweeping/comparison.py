@@ -190,13 +190,17 @@ def _counted(sets: Sequence[Beside]) -> str:
 
 def _cells(rows: Sequence[Mapping[str, Any]], with_set: bool) -> tuple[list[str], list[list[str]]]:
     numbers = ("measured", "error", "theorem", "residual")
-    letters = list(dict.fromkeys(k for row in rows for k in row if k not in (*numbers, "set", "output", "theorem_error")))
+    letters = list(
+        dict.fromkeys(k for row in rows for k in row if k not in (*numbers, "set", "output", "theorem_error"))
+    )
     names = [*(["set"] if with_set else []), *letters]
     cells = [[*(str(row.get(k, "")) for k in names), *(f"{row[k]:.4g}" for k in numbers)] for row in rows]
     return [*names, *numbers], cells
 
 
-def compare(id: str, data: Any, *, output: str | None = None, ignore: Sequence[str] = (), **parameters: Any) -> Comparison:
+def compare(
+    id: str, data: Any, *, output: str | None = None, ignore: Sequence[str] = (), **parameters: Any
+) -> Comparison:
     """Measured points beside an entry; letters without a column are given as parameters.
 
     ``data`` is a mapping of columns, an ``xarray.Dataset`` or the path of a CSV, or several of them: a column for each
@@ -204,7 +208,7 @@ def compare(id: str, data: Any, *, output: str | None = None, ignore: Sequence[s
 
     >>> data = {"L": [2, 4, 8], "risk": [0.52, 0.74, 0.9], "risk_error": 0.02}
     >>> round(compare("marion2025.linear-risk", data, gamma=1).chi2, 6)
-    2.875
+    2.8125
     """
     entry = find_entry(id)
     sets = read_data(entry, data, output, ignore)

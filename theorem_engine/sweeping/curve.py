@@ -55,9 +55,13 @@ class Curve:
         self.rows = measured.points
         self.fixed = dict(fixed)
         self.free = tuple(free)
+        self._last: tuple[Mapping[str, float], list[Point]] = ({}, [])
 
     def points(self, letters: Mapping[str, float]) -> list[Point]:
         """The points at values of the free letters, every requirement checked."""
+        # values and gradient are asked for at the same place
+        if self._last[1] and self._last[0] == letters:
+            return self._last[1]
         known: dict[tuple[str, int], Any] = {}
 
         def read_once(entry: Entry, letter: Any, raw: Any) -> Any:
@@ -70,7 +74,9 @@ class Curve:
         given = {**self.fixed, **{name: float(value) for name, value in letters.items()}}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ValidityWarning)
-            return [read_point(self.entry, {**given, **row}, read_once) for row in self.rows]
+            found = [read_point(self.entry, {**given, **row}, read_once) for row in self.rows]
+        self._last = (dict(letters), found)
+        return found
 
     def values(self, letters: Mapping[str, float]) -> Array:
         """The output at all points; NotConverged or OutOfDomain where there is none."""

@@ -125,7 +125,7 @@ def _chosen_output(entry: Entry, name: str, columns: Mapping[str, Any], output: 
     if half:
         raise BadRequest(f"{entry.id}, {name}: the column {half[0] + ERROR!r} of standard errors is missing")
     raise BadRequest(
-        f"{entry.id}, {name}: no column is named as an output ({', '.join(entry.outputs)}), with its standard errors in "
+        f"{entry.id}, {name}: no column is named as an output ({', '.join(entry.outputs)}), with standard errors in "
         f"<output>{ERROR}; {_have(columns)}"
     )
 

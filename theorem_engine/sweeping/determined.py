@@ -35,15 +35,15 @@ def check_determined(
         flat = not length * min(width, 1.0) > 1e-3 if math.isfinite(width) else not length > 1e-12
         if flat:
             raise Undetermined(
-                f"{owner}: the data cannot determine {name}: at these points the theorem does not depend on it beyond "
-                "their errors; give it as a parameter, or add points where it matters"
+                f"{owner}: the data cannot determine {name}: at these points, near the best fit, the theorem does not "
+                "depend on it beyond their errors; give it as a parameter, or add points where it matters"
             )
     _, sizes, directions = np.linalg.svd(jacobian / lengths, full_matrices=False)
     if sizes[-1] < DEPENDENT * sizes[0]:
         joined = [name for name, part in zip(names, directions[-1], strict=True) if abs(part) > PART]
         raise Undetermined(
-            f"{owner}: the data cannot determine {' and '.join(joined)} together: only a combination of them changes the "
-            "theorem at these points; give one of them as a parameter"
+            f"{owner}: the data cannot determine {' and '.join(joined)} together: only a combination of them changes "
+            "the theorem at these points; give one of them as a parameter"
         )
     sigmas = np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
     for name, sigma, width in zip(names, sigmas, widths, strict=True):

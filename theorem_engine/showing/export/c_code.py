@@ -205,7 +205,7 @@ class _Printer(C99CodePrinter):
 
 def write_c(program: Program, task: Task, tables: Sequence[Table], remark: str) -> str:
     """The source file as text."""
-    printer = _Printer({"user_functions": {h: h for h in HELPERS}, "allow_unknown_functions": True})
+    printer = _Printer({"user_functions": {h: h for h in HELPERS}, "allow_unknown_functions": True, "math_macros": {}})
     groups = [s for f in (*program.functions, program.main) for s in f.steps if isinstance(s, Solve)]
     comment = "\n".join(f" * {line}".rstrip() for line in (task.title, "", *task.lines(remark))).replace("*/", "* /")
     parts = [f"/*\n{comment}\n */\n", "#include <math.h>\n", "".join(HELPERS[h] for h in _helpers(program))]

@@ -147,7 +147,8 @@ def make_program(task: Task) -> Program:
     builder = Builder(names, task.fixed)
     first: list[Any] = []
     for argument in task.arguments:
-        names.of(argument.letter)
+        if names.of(argument.letter).name != argument.name:
+            raise NotAvailable(f"{argument.name} is a word of the language; fix that letter with at")
     for letter, value in numbers.items():
         exact = value.single() if isinstance(value, Distribution) else value
         first.append(Line(names.of(letter), as_sympy(exact)))

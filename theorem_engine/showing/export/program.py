@@ -9,12 +9,15 @@ import itertools
 import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import sympy
 
 from theorem_engine.base.errors import NotAvailable
+from theorem_engine.language.application import Applied
+from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.conditions import open_relations, with_outcomes
 from theorem_engine.language.lengths import Distribution
 from theorem_engine.language.operators.at_evaluation import AtEvaluation
@@ -141,8 +144,8 @@ class Builder:
     def function(self, name: str, plan: Plan, first: Sequence[Step] = ()) -> Function:
         """The function of a plan, pruned to what its targets need."""
         names = self.names
-        steps = [*first, *self._steps(plan)]
         results = tuple(names.of(s) for s in plan.targets)
+        steps = _without_aliases([*first, *self._steps(plan)], results)
         inputs = tuple(names.of(s) for s in plan.inputs)
         return Function(self.names.fresh(name), inputs, self._shared(_needed(steps, results)), results)
 
@@ -173,15 +176,17 @@ class Builder:
         if isinstance(first, NodeSum):
             yield self._sum(step)
             return
+        equations = {}
         for operator, results in zip(step.operators, step.results, strict=True):
             if as_operator(operator).components() != 1:
                 raise NotAvailable(f"{type(operator).__name__} has no form in stand-alone code")
             if isinstance(operator, AtEvaluation):
-                body, relations = _decided(operator)
+                equations[results[0]], relations = _decided(operator)
                 yield from (Guard(self.names.plain(relation)) for relation in relations)
-                yield from self._inlined({results[0]: body})
             else:
-                yield from self._inlined({results[0]: self._as_expression(operator)})
+                equations[results[0]] = self._as_expression(operator)
+        # together, so that sums over one table share their loop
+        yield from self._inlined(equations)
 
     def _as_expression(self, operator: Any) -> Any:
         if isinstance(operator, LengthMean):
@@ -245,12 +250,64 @@ def _decided(operator: Any) -> tuple[Any, list[Any]]:
     body = operator.body.xreplace(dict(zip(operator.letters, operator.values, strict=True)))
     known: dict[Any, None] = {}
     while relations := open_relations([body]):
+        harmless = _harmless(body)
         for relation in relations:
             if not isinstance(relation, sympy.Eq):
                 raise NotAvailable(f"AtEvaluation with the condition {relation} has no form in stand-alone code")
-            known.setdefault(relation)
+            if relation not in harmless:
+                known.setdefault(relation)
         body = with_outcomes(body, dict.fromkeys(relations, False))
     return body, list(known)
+
+
+def _harmless(body: Any) -> set[Any]:
+    """Conditions of applied entries that only leave out terms which vanish."""
+    found = set()
+    for node in sympy.preorder_traversal(body):
+        if isinstance(node, Applied):
+            entry = find_entry(node.entry_id)
+            for name, relation in node.open_conditions().items():
+                if drops_terms(entry, entry.condition(name)):
+                    found.add(relation)
+    return found
+
+
+def drops_terms(entry: Any, relation: Any) -> bool:
+    """Whether a condition says that a letter is zero which an entry on the way only leaves out where it vanishes."""
+    if not isinstance(relation, sympy.Eq) or relation.rhs != 0:
+        return False
+    return all(s.name in _zeros(entry.id) for s in relation.lhs.free_symbols)
+
+
+@cache
+def _zeros(id: str) -> frozenset[str]:
+    entry = find_entry(id)
+    return frozenset({x.name for x in entry.zeros}.union(*(_zeros(other) for other in entry.needs.values())))
+
+
+def _without_aliases(steps: Sequence[Step], results: Sequence[Any]) -> list[Step]:
+    """Steps without lines that only give a letter another name."""
+    same: dict[Any, Any] = {}
+    kept: list[Step] = []
+
+    def renamed(symbols: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(same.get(s, s) for s in symbols)
+
+    for step in steps:
+        if isinstance(step, Line):
+            expression = step.expression.xreplace(same)
+            if expression.is_Symbol and step.symbol not in results:
+                same[step.symbol] = expression
+            else:
+                kept.append(Line(step.symbol, expression))
+        elif isinstance(step, Guard):
+            kept.append(Guard(step.relation.xreplace(same)))
+        elif isinstance(step, Sum):
+            kept.append(replace(step, arguments=renamed(step.arguments)))
+        else:
+            starts = tuple(renamed(branch) for branch in step.starts)
+            kept.append(replace(step, arguments=renamed(step.arguments), starts=starts))
+    return kept
 
 
 def _needed(steps: Sequence[Step], results: Sequence[Any]) -> list[Step]:

@@ -241,12 +241,12 @@ def _caller(task: Task, inner: str) -> str:
     names = ", ".join(a.name for a in task.ordered())
     outputs = ", ".join(repr(name) for name in task.outputs)
     order = [a.name for a in task.arguments]
-    call = ", ".join(f"float(point[{[a.name for a in task.ordered()].index(name)}])" for name in order)
+    call = ", ".join(f"point[{[a.name for a in task.ordered()].index(name)}]" for name in order)
     return (
         f'''
 def {task.name}({signature}):
     """All outputs by name; letters are numbers, or arrays that go together point by point."""
-    arrays = numpy.broadcast_arrays({names})
+    arrays = numpy.broadcast_arrays(*(numpy.asarray(v, dtype=float) for v in ({names},)))
     with numpy.errstate(all="ignore"):
         rows = [[float(v) for v in {inner}({call})] for point in zip(*(a.ravel() for a in arrays))]
     columns = numpy.array(rows).T

@@ -17,6 +17,7 @@ from theorem_engine.language.domains import ComplexPlane, Interval
 from theorem_engine.language.entry import Entry, shown_options
 from theorem_engine.language.letters import ABSENT, CANONICAL, Letter
 from theorem_engine.language.statement import LabelSlot, Statement
+from theorem_engine.showing.export.program import drops_terms
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Task:
             "",
             "Letters:",
         ]
-        found += [f"  {a.name}: {a.letter.meaning}, in {a.letter.domain.describe()}" for a in self.arguments]
+        found += [f"  {a.name}: {a.letter.meaning}; {a.letter.domain.describe()}" for a in self.arguments]
         found += [f"  {x.name} = {to_text(v)}: {x.meaning} (fixed)" for x, v in self.fixed.items()]
         chosen = [x.name for x in entry.options if x.name in self.options and self.options[x.name] is not ABSENT]
         found += [f"  {name} = {self.options[name]} (chosen)" for name in chosen if self.options[name] is not None]
@@ -153,7 +154,8 @@ def _decided(entry: Entry, chosen: Mapping[str, Any], fixed: Mapping[Letter, Any
     def outcome(relation: Any) -> bool:
         if relation.free_symbols <= set(fixed):
             return meets(relation, fixed)
-        excluded.append(relation)
+        if not drops_terms(entry, relation):
+            excluded.append(relation)
         return False
 
     options.update({name: outcome(relation) for name, relation in entry.cases.items()})

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import json
-import math
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import sympy
 
-from theorem_engine.asking.evaluation import named_point
-from theorem_engine.asking.point import as_sympy, read_point
-from theorem_engine.asking.prediction import predict
-from theorem_engine.asking.random_point import draw_point
-from theorem_engine.backends import get_backend
-from theorem_engine.base.errors import BadRequest, NotAvailable, TheoremEngineError, nearest
+from theorem_engine.asking.point import as_sympy
+from theorem_engine.base.errors import BadRequest, NotAvailable, nearest
 from theorem_engine.base.exact import to_text
 from theorem_engine.base.text import error_text
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.lengths import Distribution
 from theorem_engine.language.letters import ABSENT
-from theorem_engine.language.statement import LabelSlot, leaves, strip
+from theorem_engine.language.statement import leaves, strip
 from theorem_engine.planning.plan import make_plan
 from theorem_engine.showing.export.c_code import write_c
+from theorem_engine.showing.export.measured import draw_samples, largest_gap
 from theorem_engine.showing.export.program import Builder, Guard, Line, Names, Program
 from theorem_engine.showing.export.python_code import write_python
 from theorem_engine.showing.export.rules import LEVELS, table
 from theorem_engine.showing.export.task import Task, make_task
 
 FORMS = ("latex", "python", "c", "json")
-#: Points at which exported code is compared with the engine, and the difference that is enough.
-POINTS, ENOUGH = 8, 1e-13
+#: A difference from the engine that is enough.
+ENOUGH = 1e-13
 
 
 def export(id: str, *, to: str, at: Mapping[str, Any] | None = None, outputs: Sequence[str] | None = None) -> str:
@@ -113,11 +107,11 @@ def _tree(node: Any) -> Any:
 
 def _code(task: Task, to: str) -> str:
     program = make_program(task)
-    samples = _samples(task)
+    samples = draw_samples(task)
     remark, text = "", ""
     for level in range(LEVELS if program.kinds else 1):
         tables = [table(kind, level) for kind in program.kinds]
-        gap, count = _gap(task, write_python(program, task, tables, ""), samples)
+        gap, count = largest_gap(task, write_python(program, task, tables, ""), samples)
         remark = _remark(gap, count, bool(tables))
         text = (write_python if to == "python" else write_c)(program, task, tables, remark)
         if gap is not None and gap <= ENOUGH:
@@ -160,71 +154,3 @@ def make_program(task: Task) -> Program:
     kept = tuple(names.of(a.letter) for a in task.arguments)
     main = type(main)(main.name, kept, main.steps, main.results)
     return Program(main, builder.functions, list(builder.kinds))
-
-
-def _samples(task: Task) -> list[tuple[dict[str, float], dict[str, float]]]:
-    """Points of the arguments, and the engine's outputs there."""
-    rng = np.random.default_rng(20260117)
-    number = get_backend("float64").number
-    fixed: dict[str, Any] = {x.name: v for x, v in task.fixed.items() if x in task.entry.given}
-    fixed.update({x.name: task.options[x.name] for x in task.entry.options if _is_chosen(task, x.name)})
-    found: list[tuple[dict[str, float], dict[str, float]]] = []
-    for _ in range(4 * POINTS):
-        if len(found) == POINTS:
-            break
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                drawn = draw_point(task.entry, rng, fixed)
-                point = read_point(task.entry, drawn)
-                named = named_point(task.entry, point)
-                known = {**{k: _plain(v, number) for k, v in named.items()}, **named.canonical}
-                here = {a.name: float(known[a.name]) for a in task.arguments}
-                outputs = predict(task.entry.id, **drawn).outputs
-            except (TheoremEngineError, KeyError, TypeError, ValueError):
-                # no such point, or one that other letters describe
-                continue
-        values = {name: _output(task, name, outputs) for name in task.outputs}
-        found.append((here, values))
-    return found
-
-
-def _is_chosen(task: Task, name: str) -> bool:
-    return task.options.get(name) not in (None, ABSENT)
-
-
-def _plain(value: Any, number: Callable[[Any], Any]) -> Any:
-    if isinstance(value, Distribution):
-        return value.single()
-    return value if isinstance(value, str) else number(value)
-
-
-def _output(task: Task, name: str, outputs: Mapping[str, Any]) -> float:
-    base, *path = name.split("_part_")
-    value, shape = outputs[base], task.statement.outputs[base]
-    for step in path:
-        key: Any = int(step) if isinstance(value, (list, tuple)) else step
-        value, shape = value[key], shape[key]
-    if isinstance(shape, LabelSlot):
-        return float([*(word for _, word in shape.label.cases), shape.label.otherwise].index(value))
-    return float(value)
-
-
-def _gap(
-    task: Task, code: str, samples: Sequence[tuple[Mapping[str, float], Mapping[str, float]]]
-) -> tuple[float | None, int]:
-    """The largest difference of exported Python from the engine; None if no point could be compared."""
-    room: dict[str, Any] = {"__name__": "exported"}
-    # our own text: every name in it is one of ours, and no text of a user's is
-    exec(compile(code, f"<{task.entry.id}>", "exec"), room)
-    gaps = []
-    for here, expected in samples:
-        try:
-            found = room[task.name](**here)
-        except (ValueError, ArithmeticError):
-            # a case of its own, which the code refuses
-            continue
-        for name, value in expected.items():
-            gap = abs(float(found[name]) - value) / max(1.0, abs(value)) if found[name] != value else 0.0
-            gaps.append(gap if math.isfinite(gap) else math.inf)
-    return (max(gaps), len(gaps) // max(1, len(task.outputs))) if gaps else (None, 0)

@@ -263,6 +263,8 @@ def _body(function: Function, printer: Any) -> list[str]:
     lines = [f"    (void){s.name};" for s in function.inputs if s not in used]
     for step in function.steps:
         lines += ["    " + text for text in _step(step, printer, count)]
+        # a group is solved as a whole, also where not all of it is used
+        lines += [f"    (void){s.name};" for s in getattr(step, "unknowns", ()) if s not in used]
     return [*lines, *(f"    out[{i}] = {s.name};" for i, s in enumerate(function.results))]
 
 

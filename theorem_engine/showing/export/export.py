@@ -25,8 +25,8 @@ from theorem_engine.showing.export.rules import LEVELS, table
 from theorem_engine.showing.export.task import Task, make_task
 
 FORMS = ("latex", "python", "c", "json")
-#: A difference from the engine that is enough.
-ENOUGH = 1e-13
+#: A difference from the engine that is enough, and one that no code is handed out with.
+ENOUGH, WORST = 1e-13, 1e-6
 
 
 def export(id: str, *, to: str, at: Mapping[str, Any] | None = None, outputs: Sequence[str] | None = None) -> str:
@@ -112,25 +112,29 @@ def _code(task: Task, to: str) -> str:
     for level in range(LEVELS if program.kinds else 1):
         tables = [table(kind, level) for kind in program.kinds]
         gap, count = largest_gap(task, write_python(program, task, tables, ""), samples)
-        remark = _remark(gap, count, bool(tables))
+        if samples and not gap <= WORST and level == (LEVELS - 1 if program.kinds else 0):
+            raise NotAvailable(
+                f"{task.entry.id}: stand-alone code with fixed nodes differs from the engine by {error_text(gap)} at "
+                "points of the typical ranges"
+            )
+        remark = _remark(gap, count, len(samples), bool(tables))
         text = (write_python if to == "python" else write_c)(program, task, tables, remark)
-        if gap is not None and gap <= ENOUGH:
+        if gap <= ENOUGH:
             break
     return text
 
 
-def _remark(gap: float | None, count: int, has_tables: bool) -> str:
-    if gap is None:
+def _remark(gap: float, count: int, drawn: int, has_tables: bool) -> str:
+    """What is known of the error of the code."""
+    if not drawn:
         return "The code was compared with the engine at no point: none could be drawn. Its error is not known."
-    rule = (
-        "The rules with fixed nodes lose digits where integrands are steep: compare there with the engine."
-        if has_tables
-        else ""
-    )
+    refused = f" At {drawn - count} more points it says that it has no value." if count < drawn else ""
+    size = error_text(max(gap, 1e-16))
+    steep = " Rules with fixed nodes lose digits where integrands are steep: compare there with the engine."
     return (
         f"The largest difference from the engine at {count} points drawn from the typical ranges of the letters is "
-        f"{error_text(max(gap, 1e-16))}, relative to the larger of the value and 1. {rule}"
-    ).strip()
+        f"{size}, relative to the larger of the value and 1.{refused}{steep if has_tables else ''}"
+    )
 
 
 def make_program(task: Task) -> Program:

@@ -250,6 +250,8 @@ def {task.name}({signature}):
     with numpy.errstate(all="ignore"):
         rows = [[float(v) for v in {inner}({call})] for point in zip(*(a.ravel() for a in arrays))]
     columns = numpy.array(rows).T
+    if numpy.isnan(columns).any():
+        raise ArithmeticError("there is no finite value at this point")
     shape = arrays[0].shape
     return {{name: column.reshape(shape)[()] for name, column in zip([{outputs}], columns)}}
 

@@ -139,7 +139,14 @@ def _pieces(low: Any, high: Any, count: int = 4) -> list[tuple[Any, Any]]:
 
 def _spectral(operator: Any) -> Any:
     if operator.law.form != "across":
-        return operator.over_plain_bulk()
+        plain = operator.over_plain_bulk()
+        if operator.law.spike == 0 or operator.law.form == "bulk":
+            return plain
+        # the spiked forms divide by the spike
+        law = operator.law.spiked(0, operator.law.form)
+        without = SpectralMean(operator.body, operator.variable, law)
+        without = without.over_plain_bulk() if isinstance(without, SpectralMean) else without
+        return sympy.Piecewise((without, sympy.Eq(operator.law.spike, 0)), (plain, True))
     ratio, z = operator.law.ratio, _NODES["semicircle"]
     place = 1 + ratio + 2 * sympy.sqrt(ratio) * z
     return ratio * NodeSum(operator.body.xreplace({operator.variable: place}), z, "semicircle")

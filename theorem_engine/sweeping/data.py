@@ -76,7 +76,7 @@ def _is_whole_set(value: Any) -> bool:
 
 
 def _read_set(entry: Entry, name: str, data: Any, output: str | None, ignore: Sequence[str]) -> Measured:
-    columns, places = _columns(name, data)
+    columns, places = columns_of(name, data)
     columns = {column: values for column, values in columns.items() if column not in ignore}
     chosen = _chosen_output(entry, name, columns, output)
     letters = {letter.name: letter for letter in entry.given}
@@ -134,7 +134,7 @@ def _have(columns: Mapping[str, Any]) -> str:
     return f"there are the columns {', '.join(str(c)[:40] for c in columns) or '(none)'}"
 
 
-def _columns(name: str, data: Any) -> tuple[dict[str, list[Any]], list[str]]:
+def columns_of(name: str, data: Any) -> tuple[dict[str, list[Any]], list[str]]:
     """Columns of equal length, and how each row is called in messages."""
     if isinstance(data, (str, Path)):
         return _csv_columns(Path(data))

@@ -23,7 +23,7 @@ def curves(axis: str, places: Any, lines: Mapping[str, tuple[str, Mapping[str, A
     found: dict[str, Any] = {}
     where: Any = None
     for label, (entry, fixed) in lines.items():
-        values = sweep(entry, **{axis: places}, **fixed)[output]
+        values = sweep(entry, errors=False, **{axis: places}, **fixed)[output]
         where = values[axis].values
         found[label] = ((axis,), values.values)
     return xarray.Dataset(found, coords={} if where is None else {axis: where})

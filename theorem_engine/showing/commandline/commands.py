@@ -27,6 +27,7 @@ from theorem_engine.showing.commandline.arguments import (
     refuse_grids,
     whole_number,
 )
+from theorem_engine.showing.commandline.data_commands import add_commands as add_data_commands
 
 app = typer.Typer(
     help="Theorems by name: find them, read them, evaluate them.",
@@ -363,6 +364,9 @@ def doctor(
         print(report_text(report))
     if report["problems"]:
         raise typer.Exit(1)
+
+
+add_data_commands(app)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""Statements in other languages: stand-alone Python and C, LaTeX, JSON."""

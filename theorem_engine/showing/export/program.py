@@ -1,0 +1,333 @@
+"""A plan as a small program: lines, sums over tables, groups to be solved, conditions to be met.
+
+The program knows no language; ``python_code`` and ``c_code`` write it down.
+"""
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import sympy
+
+from theorem_engine.base.errors import NotAvailable
+from theorem_engine.language.application import Applied
+from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.conditions import open_relations, with_outcomes
+from theorem_engine.language.lengths import Distribution
+from theorem_engine.language.operators.at_evaluation import AtEvaluation
+from theorem_engine.language.operators.base import as_operator
+from theorem_engine.language.operators.token_mean import LengthMean
+from theorem_engine.planning.plan import Evaluate, Operate, Plan, make_plan
+from theorem_engine.planning.plan import Solve as PlannedSolve
+from theorem_engine.showing.export.rules import NodeSum, as_sums, without_special
+
+#: Names that mean something in Python or C, or in the code around.
+_TAKEN = {
+    *keyword.kwlist, "auto", "break", "case", "char", "const", "default", "do", "double", "enum", "extern", "float",
+    "goto", "inline", "int", "long", "main", "register", "restrict", "short", "signed", "sizeof", "static", "struct",
+    "switch", "typedef", "union", "unsigned", "void", "volatile", "numpy", "math", "exp", "log", "sqrt", "pow", "sin",
+    "cos", "tan", "atan", "abs", "erf", "erfc", "sign", "nan", "inf", "pi", "where", "gamma_", "out", "result", "y0",
+    "y1", "yn", "j0", "j1", "jn", "isnan", "isfinite", "fmax", "fmin", "fabs", "select",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """``symbol = expression``, elementary."""
+
+    symbol: Any
+    expression: Any
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Results of a function of a node, weighted and summed over a table."""
+
+    results: tuple[Any, ...]
+    kind: str
+    function: Function
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Solve:
+    """Unknowns that equal the right-hand sides which a function gives, followed by their Jacobian."""
+
+    unknowns: tuple[Any, ...]
+    positive: tuple[bool, ...]
+    #: Starting values of every branch.
+    starts: tuple[tuple[Any, ...], ...]
+    function: Function
+    arguments: tuple[Any, ...]
+    is_linear: bool
+    #: Place among the arguments of one that eases the equations as it grows.
+    along: int | None
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition under which the program is another one."""
+
+    relation: Any
+
+
+Step = Line | Sum | Solve | Guard
+
+
+@dataclass
+class Function:
+    """Inputs, steps in order, results."""
+
+    name: str
+    inputs: tuple[Any, ...]
+    steps: list[Step]
+    results: tuple[Any, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has lines only, so that it takes arrays of nodes."""
+        return all(isinstance(step, Line) for step in self.steps)
+
+
+class Names:
+    """Identifiers for symbols, the same for the same symbol, readable and free of clashes."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+        self._taken: set[str] = set(_TAKEN)
+
+    def of(self, symbol: Any) -> Any:
+        """A plain symbol whose name is an identifier."""
+        if symbol not in self._known:
+            name = self.fresh(re.sub(r"\W+", "_", symbol.name, flags=re.ASCII).strip("_") or "v")
+            self._known[symbol] = sympy.Symbol(name, **symbol.assumptions0)
+        return self._known[symbol]
+
+    def fresh(self, wish: str) -> str:
+        """An identifier like the one wished for."""
+        base = wish if wish[0].isalpha() else f"v_{wish}"
+        candidates = itertools.chain([base], (f"{base}_{n}" for n in itertools.count(2)))
+        name = next(c for c in candidates if c not in self._taken)
+        self._taken.add(name)
+        return name
+
+    def plain(self, expression: Any) -> Any:
+        """The expression in plain symbols."""
+        return expression.xreplace({s: self.of(s) for s in expression.free_symbols})
+
+
+@dataclass
+class Program:
+    """The main function, and those it calls, innermost first."""
+
+    main: Function
+    functions: list[Function]
+    kinds: list[str]
+
+
+class Builder:
+    """Turns a plan into a program."""
+
+    def __init__(self, names: Names, fixed: Mapping[Any, Any]) -> None:
+        self.names = names
+        self.fixed = fixed
+        self.functions: list[Function] = []
+        self.kinds: dict[str, None] = {}
+        self.temporaries = (sympy.Symbol(self.names.fresh(f"t{i}")) for i in itertools.count())
+
+    def function(self, name: str, plan: Plan, first: Sequence[Step] = ()) -> Function:
+        """The function of a plan, pruned to what its targets need."""
+        names = self.names
+        results = tuple(names.of(s) for s in plan.targets)
+        steps = _without_aliases([*first, *self._steps(plan)], results)
+        inputs = tuple(names.of(s) for s in plan.inputs)
+        return Function(self.names.fresh(name), inputs, self._shared(_needed(steps, results)), results)
+
+    def _steps(self, plan: Plan) -> Iterator[Step]:
+        for step in plan.steps:
+            if isinstance(step, Evaluate):
+                for symbol, expression in step.equations:
+                    yield from self._line(symbol, expression)
+            elif isinstance(step, Operate):
+                yield from self._operate(step)
+            else:
+                yield self._solve(step)
+
+    def _line(self, symbol: Any, expression: Any) -> Iterator[Step]:
+        written = without_special(expression)
+        if written == expression:
+            yield Line(self.names.of(symbol), self.names.plain(expression))
+        else:
+            yield from self._inlined({symbol: written})
+
+    def _inlined(self, equations: Mapping[Any, Any]) -> Iterator[Step]:
+        """Steps of equations that hold operators or applications."""
+        inputs = sorted({s for e in equations.values() for s in e.free_symbols} - set(equations), key=str)
+        yield from self._steps(make_plan(inputs, equations, list(equations)))
+
+    def _operate(self, step: Operate) -> Iterator[Step]:
+        first = step.operators[0]
+        if isinstance(first, NodeSum):
+            yield self._sum(step)
+            return
+        equations = {}
+        for operator, results in zip(step.operators, step.results, strict=True):
+            if as_operator(operator).components() != 1:
+                raise NotAvailable(f"{type(operator).__name__} has no form in stand-alone code")
+            if isinstance(operator, AtEvaluation):
+                equations[results[0]], relations = _decided(operator)
+                yield from (Guard(self.names.plain(relation)) for relation in relations)
+            else:
+                equations[results[0]] = self._as_expression(operator)
+        # together, so that sums over one table share their loop
+        yield from self._inlined(equations)
+
+    def _as_expression(self, operator: Any) -> Any:
+        if isinstance(operator, LengthMean):
+            length = self.fixed.get(operator.length)
+            if isinstance(length, Distribution) and length.single() is None:
+                terms = [(sympy.Rational(str(w)), {operator.letter: sympy.Integer(n)}) for n, w in length.weights]
+                return sympy.Add(*(weight * operator.body.xreplace(at) for weight, at in terms))
+            return operator.body.xreplace({operator.letter: operator.length})
+        return as_sums(operator)
+
+    def _sum(self, step: Operate) -> Sum:
+        kind = step.operators[0].kind
+        self.kinds.setdefault(kind)
+        targets = [sympy.Dummy(f"part{i}") for i in range(len(step.operators))]
+        bodies = dict(zip(targets, (op.body for op in step.operators), strict=True))
+        plan = make_plan([step.operators[0].node, *step.parameters], bodies, targets)
+        function = self.function(f"at_{kind}_node", plan)
+        self.functions.append(function)
+        results = tuple(self.names.of(r[0]) for r in step.results)
+        return Sum(results, kind, function, tuple(self.names.of(s) for s in step.parameters))
+
+    def _solve(self, step: PlannedSolve) -> Solve:
+        if step.method != "newton":
+            raise NotAvailable(f"a group solved by the method {step.method!r} has no form in stand-alone code")
+        function = self.function("group", step.residual)
+        self.functions.append(function)
+        return Solve(
+            tuple(map(self.names.of, step.unknowns)), step.positive,
+            tuple(tuple(map(self.names.of, branch)) for branch in step.starts), function,
+            tuple(map(self.names.of, step.parameters)), step.is_linear, step.along,
+        )  # fmt: skip
+
+    def _shared(self, steps: Sequence[Step]) -> list[Step]:
+        """Common parts of neighbouring lines worked out once."""
+        found: list[Step] = []
+        for is_line, block in itertools.groupby(steps, key=lambda step: isinstance(step, Line)):
+            lines = list(block)
+            found.extend(self._eliminated([x for x in lines if isinstance(x, Line)]) if is_line else lines)
+        return found
+
+    def _eliminated(self, lines: Sequence[Line]) -> Iterator[Line]:
+        shared, reduced = sympy.cse([line.expression for line in lines], symbols=self.temporaries, order="none")
+        definitions = dict([*shared, *((line.symbol, e) for line, e in zip(lines, reduced, strict=True))])
+        placed: set[Any] = set()
+        for target in (line.symbol for line in lines):
+            stack = [target]
+            while stack:
+                top = stack[-1]
+                waiting = [s for s in definitions[top].free_symbols if s in definitions and s not in placed]
+                if waiting:
+                    stack.extend(sorted(waiting, key=lambda s: str(s.name)))
+                else:
+                    stack.pop()
+                    if top not in placed:
+                        placed.add(top)
+                        yield Line(top, definitions[top])
+
+
+def _decided(operator: Any) -> tuple[Any, list[Any]]:
+    """Conditions on quantities: the ordinary outcome of each, and the conditions that must not be met for it."""
+    body = operator.body.xreplace(dict(zip(operator.letters, operator.values, strict=True)))
+    known: dict[Any, None] = {}
+    while relations := open_relations([body]):
+        harmless = _harmless(body)
+        for relation in relations:
+            if not isinstance(relation, sympy.Eq):
+                raise NotAvailable(f"AtEvaluation with the condition {relation} has no form in stand-alone code")
+            if relation not in harmless:
+                known.setdefault(relation)
+        body = with_outcomes(body, dict.fromkeys(relations, False))
+    return body, list(known)
+
+
+def _harmless(body: Any) -> set[Any]:
+    """Conditions of applied entries that only leave out terms which vanish."""
+    found = set()
+    for node in sympy.preorder_traversal(body):
+        if isinstance(node, Applied):
+            entry = find_entry(node.entry_id)
+            for name, relation in node.open_conditions().items():
+                if drops_terms(entry, entry.condition(name)):
+                    found.add(relation)
+    return found
+
+
+def drops_terms(entry: Any, relation: Any) -> bool:
+    """Whether a condition says that a letter is zero which an entry on the way only leaves out where it vanishes."""
+    if not isinstance(relation, sympy.Eq) or relation.rhs != 0:
+        return False
+    return all(s.name in _zeros(entry.id) for s in relation.lhs.free_symbols)
+
+
+@cache
+def _zeros(id: str) -> frozenset[str]:
+    entry = find_entry(id)
+    return frozenset({x.name for x in entry.zeros}.union(*(_zeros(other) for other in entry.needs.values())))
+
+
+def _without_aliases(steps: Sequence[Step], results: Sequence[Any]) -> list[Step]:
+    """Steps without lines that only give a letter another name."""
+    same: dict[Any, Any] = {}
+    kept: list[Step] = []
+
+    def renamed(symbols: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(same.get(s, s) for s in symbols)
+
+    for step in steps:
+        if isinstance(step, Line):
+            expression = step.expression.xreplace(same)
+            if expression.is_Symbol and step.symbol not in results:
+                same[step.symbol] = expression
+            else:
+                kept.append(Line(step.symbol, expression))
+        elif isinstance(step, Guard):
+            kept.append(Guard(step.relation.xreplace(same)))
+        elif isinstance(step, Sum):
+            kept.append(replace(step, arguments=renamed(step.arguments)))
+        else:
+            starts = tuple(renamed(branch) for branch in step.starts)
+            kept.append(replace(step, arguments=renamed(step.arguments), starts=starts))
+    return kept
+
+
+def _needed(steps: Sequence[Step], results: Sequence[Any]) -> list[Step]:
+    """Steps that the results hang on."""
+    wanted = set(results)
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if isinstance(step, Line):
+            if step.symbol not in wanted:
+                continue
+            wanted |= step.expression.free_symbols
+        elif isinstance(step, Guard):
+            wanted |= step.relation.free_symbols
+        elif isinstance(step, Sum):
+            if not wanted & set(step.results):
+                continue
+            wanted |= set(step.arguments)
+        else:
+            if not wanted & set(step.unknowns):
+                continue
+            wanted |= {*step.arguments, *(s for branch in step.starts for s in branch)}
+        kept.append(step)
+    return kept[::-1]

@@ -40,6 +40,8 @@ class Row:
     spread: float = 0.0
     #: Bound on what the estimate is off by whatever the number of samples.
     systematic: float = 0.0
+    #: What the systematic error comes from, in words.
+    systematic_of: str = ""
     #: Skewness of the mean: that of a sample over the square root of their number.
     skewness: float = 0.0
     #: Share of the spread that a few samples make up.
@@ -56,6 +58,8 @@ class Row:
     one_size: bool = False
     #: Means of random predictions, which take the place of the prediction.
     predicted: float | None = None
+    #: Whether the simulator was told this output by the prediction: then it can refute it, but not measure it.
+    given: bool = False
     problem: str = ""
 
 

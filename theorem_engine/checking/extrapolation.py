@@ -43,6 +43,7 @@ def extrapolated_row(
         apart += abs(values[-1] - value)
     return Row(
         output, simulator, value, error, last.spread, systematic=apart + last.systematic,
+        systematic_of="the extrapolation" if apart else last.systematic_of,
         skewness=max((row.skewness for row in rows), key=abs), dominance=max(row.dominance for row in rows),
         samples=sum(row.samples for row in rows), degrees=min(row.degrees for row in rows), treatment=treatment,
         raw=last.estimate, scale=last.scale,

@@ -60,7 +60,7 @@ def gather(
         run = _Run(entry, name, simulator, {**simulated, **told}, predicted, replace(effort, seconds=share), redraw)
         try:
             with time_limit(share):
-                rows = run.rows()
+                rows = [replace(row, given=row.output.partition(".")[0] in told) for row in run.rows()]
         except DeclarationError:
             raise
         except Exception as error:  # a simulator is foreign code: whatever it raises is its answer

@@ -139,7 +139,7 @@ def draw_label_noise(point: Point, rng: np.random.Generator, count: int) -> Arra
     return eps * rng.standard_normal(count) if eps else np.zeros(count)
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("risk", "excess"))
 def attention_risk(point: Point, rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Squared errors of sum_l erf(lam X_l.k) X_l.v, and the same less the variance of the label noise.
 
@@ -156,7 +156,7 @@ def attention_risk(point: Point, rng: np.random.Generator, count: int) -> dict[s
     return {"risk": errors**2, "excess": errors**2 - eps**2}
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("d_kappa", "d_nu", "d_theta", "d_eta", "d_rho"))
 def attention_gradient(point: Point, rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Unbiased samples of the derivatives of the risk in the five inner products.
 
@@ -190,7 +190,7 @@ def attention_gradient(point: Point, rng: np.random.Generator, count: int) -> di
     }
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("risk", "excess", "coefficient"))
 def best_linear_risk(point: Point, rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Samples whose means are the risk of the best linear predictor and its weight on v*.
 

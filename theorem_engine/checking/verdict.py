@@ -35,7 +35,7 @@ from theorem_engine.checking.comparison import (
 from theorem_engine.checking.evidence import Effort, Evidence, Row, flat_outputs, read_effort
 from theorem_engine.checking.outcome import Outcome, outcomes, overall
 from theorem_engine.checking.simulation import gather, time_limit
-from theorem_engine.checking.simulators import random_letters, split_variants
+from theorem_engine.checking.simulators import random_letters, split_variants, unchecked_outputs
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.entry import Entry
 
@@ -171,7 +171,7 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
             evidence = gather(entry, named, predicted, planned, redraw)
             is_doubtful = prediction.error_kind == "approximate"
     rows = judge([_with_own_error(row, errors) for row in evidence.rows], predicted, false_alarm)
-    found = outcomes(rows, list(predicted))
+    found = outcomes(rows, list(predicted), unchecked_outputs(entry))
     verdict, reason = overall(found, evidence.problems, is_warned=bool(notes) or is_doubtful)
     return Verdict(
         entry.id, verdict, reason, rows, named, effort.seed, sum(r.samples for r in rows),

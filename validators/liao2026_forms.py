@@ -1,0 +1,68 @@
+"""Quadratic forms behind the effect of weights on the interpolation error, on drawn matrices.
+
+With u = X^T w/sqrt(p) weights change the attention matrix by a u_K u_Q^T to first order in their entries, a being the
+slope of f. Writing Q0 for the resolvent without weights and h = c a K0 S u_K, the change of Q0^(-1) has rank two, and
+Woodbury's identity gives y^T Q y from the forms of Q0 between y, u_Q and h. All of them are taken as they are drawn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .liao2026_controls import controlled, token_controls
+from .liao2026_matrices import slope_of
+from .liao2026_model import (
+    SIZE,
+    Array,
+    Generator,
+    Point,
+    draw_labels,
+    draw_tokens,
+    function_of,
+    make_attention,
+    make_logits,
+    make_vectors,
+    sizes,
+)
+from .simulator import simulator
+
+OUTPUTS = ("A", "A0", "v1", "v2", "M11", "M12", "M22")
+
+
+@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=OUTPUTS)
+def weight_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]:
+    """y^T Q y/n with weights and without them, and the vector and matrix of the rank-two change."""
+    if "weights_file" in point:
+        raise ValueError("the forms are written for weights given by their products, not for a file of them")
+    p, n = sizes(point)
+    mu, key, query = make_vectors(point, p)
+    gamma, diagonal, f = float(point["gamma"]), float(point.get("diagonal", 0.0)), function_of(point)
+    slope, c = slope_of(point), p / n
+
+    def run(source: Generator) -> tuple[dict[str, float], Array]:
+        labels = draw_labels(source, n)
+        tokens = draw_tokens(source, mu, labels)
+        nothing = np.zeros(p)
+        bare = make_attention(make_logits(tokens, nothing, nothing), f, p, diagonal)
+        whole = make_attention(make_logits(tokens, key, query), f, p, diagonal)
+        spectrum = tokens.T @ tokens / p
+        unit = labels / np.sqrt(n)
+        along_key, along_query = (tokens.T @ w / np.sqrt(p) for w in (key, query))
+        image = spectrum @ along_key
+        moved = c * slope * (bare @ image)
+        penalty = gamma * np.eye(n)
+        right = np.stack([unit, along_query, moved], axis=1)
+        solved = np.linalg.solve(c * bare @ spectrum @ bare + penalty, right)
+        forms = right.T @ solved
+        found = {
+            "A": float(unit @ np.linalg.solve(c * whole.T @ spectrum @ whole + penalty, unit)),
+            "A0": float(forms[0, 0]),
+            "v1": float(forms[0, 1]),
+            "v2": float(forms[0, 2]),
+            "M11": float(forms[1, 1]),
+            "M12": 1 + float(forms[1, 2]),
+            "M22": float(forms[2, 2] - slope**2 * c * (along_key @ image)),
+        }
+        return found, token_controls(tokens, labels, mu, (mu, key, query))
+
+    return controlled(run, ("weight_forms", p, n, point), rng, count)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Deviation, relative to the scale of an output, that a check must be able to see before it may agree.
 RELEVANT = 0.01
+#: Deviation that is worth seeing too, where that costs little time.
+WELCOME = 0.003
 #: Standard errors by which a relevant deviation must exceed the threshold to be seen 95 times in 100.
 POWER = 1.645
 

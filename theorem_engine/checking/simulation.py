@@ -14,6 +14,7 @@ from theorem_engine.base.errors import DeclarationError
 from theorem_engine.checking.evidence import (
     POWER,
     RELEVANT,
+    WELCOME,
     Effort,
     Evidence,
     Redraw,
@@ -154,6 +155,7 @@ class _Run:
         found = sample(
             draw, seed=effort.seed, stream=stream, seconds=effort.seconds, samples=effort.samples,
             wanted=lambda moments: self._needed(moments, effort.threshold),
+            welcome=lambda moments: self._needed(moments, effort.threshold, WELCOME),
         )  # fmt: skip
         rows = []
         for leaf, moments in found.moments.items():
@@ -170,7 +172,7 @@ class _Run:
             rows.append(row)
         return rows
 
-    def _needed(self, moments: Mapping[str, Any], threshold: float) -> float:
+    def _needed(self, moments: Mapping[str, Any], threshold: float, relevant: float = RELEVANT) -> float:
         """Samples that show a relevant deviation of every output; tiny outputs count as a third of their spread."""
         most = float(FEWEST)
         for leaf, seen in moments.items():
@@ -180,7 +182,7 @@ class _Run:
             known = isinstance(value, float) and math.isfinite(value)
             scale = max(abs(value), seen.spread / 3, self.simulator.scale) if known else 0.0
             if scale > 0:
-                most = max(most, ((threshold + POWER) * seen.spread / (RELEVANT * scale)) ** 2)
+                most = max(most, ((threshold + POWER) * seen.spread / (relevant * scale)) ** 2)
         return most
 
     def _sizes(self) -> list[tuple[int, dict[str, Any]]]:

@@ -95,7 +95,10 @@ def split_variants(entry: Entry, given: Mapping[str, Any]) -> tuple[dict[str, An
 def able_simulators(
     entry: Entry, found: Sequence[tuple[str, Simulator]], variants: Mapping[str, str]
 ) -> list[tuple[str, Simulator]]:
-    """Those simulators that know every choice asked for; an error if none does."""
+    """Those simulators that know every choice asked for; an error if none does.
+
+    One that draws whole vectors is left out where faster ones measure all that it does.
+    """
     able = [
         (name, simulator)
         for name, simulator in found
@@ -104,7 +107,12 @@ def able_simulators(
     if variants and not able:
         asked = ", ".join(f"{name}={value}" for name, value in variants.items())
         raise NotAvailable(f"{entry.id}: none of its simulators draws with {asked}")
-    return able
+    faster = {output for _, simulator in able if not simulator.whole for output in simulator.covers}
+    return [
+        (name, simulator)
+        for name, simulator in able
+        if not simulator.whole or not set(simulator.covers) & set(entry.outputs) <= faster
+    ]
 
 
 def random_letters(entry: Entry) -> tuple[str, ...]:

@@ -98,12 +98,12 @@ class Verdict:
         if self.outside:
             drawn = ", ".join(f"{name}={value}" for name, value in self.variants.items())
             lines.append(f"simulated with {drawn}: outside the theorem's assumptions, counted in no campaign")
-        cells = [("output", "theorem", "simulation", "error", "z", "samples", "verdict")]
+        cells = [("output", "theorem", "simulation", "error", "z", "sees", "samples", "verdict")]
         for row in self.rows:
             z = "" if row.z is None else f"{row.z:+.2f}"
             cells.append(
                 (row.output, short(row.prediction), short(row.estimate), f"{row.standard_error:.1e}", z,
-                 str(row.samples), row.verdict)
+                 "" if row.visible is None else f"{100 * row.visible:.2g} %", str(row.samples), row.verdict)
             )  # fmt: skip
         widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
         if self.rows:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .liao2026_controls import controlled, token_controls
+from .liao2026_controls import Run, controlled, token_controls
 from .liao2026_model import (
     SIZE,
     Array,
@@ -44,12 +44,12 @@ def regression_errors(
 ) -> dict[str, Array]:
     """Interpolation errors of ``make_features(tokens, w_K, w_Q, rng)`` over independent runs, or other statistics."""
     p, n = sizes(point)
-    mu, key, query = make_vectors(point, p)
     gamma, mean = float(point.get("gamma", 0.0)), float(point.get("imbalance", 0.0))
 
     def measure(features: Array, labels: Array) -> dict[str, float]:
         return statistics(features, labels) if statistics else {"error": ridge_loss(features, labels, gamma)}
 
+    mu, key, query = make_vectors(point, p)
     if not np.any(mu):
 
         def averaged() -> dict[str, float]:
@@ -58,14 +58,18 @@ def regression_errors(
 
         return repeat(averaged, count)
 
-    def run(source: Generator) -> tuple[dict[str, float], Array]:
-        labels = draw_labels(source, n, mean)
-        tokens = draw_tokens(source, mu, labels)
-        return measure(make_features(tokens, key, query, source), labels), token_controls(
-            tokens, labels, mu, (mu, key, query)
-        )
+    def make_run(p: int, n: int) -> Run:
+        mu, key, query = make_vectors(point, p)
 
-    return controlled(run, (make_features.__qualname__, p, n, point), rng, count)
+        def run(source: Generator) -> tuple[dict[str, float], Array]:
+            labels = draw_labels(source, n, mean)
+            tokens = draw_tokens(source, mu, labels)
+            controls = token_controls(tokens, labels, mu, (mu, key, query))
+            return measure(make_features(tokens, key, query, source), labels), controls
+
+        return run
+
+    return controlled(make_run, (make_features.__qualname__, p, n, point), rng, count)
 
 
 def entrywise(point: Point) -> Features:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .liao2026_controls import controlled, token_controls
+from .liao2026_controls import Run, controlled, token_controls
 from .liao2026_matrices import slope_of
 from .liao2026_model import (
     SIZE,
@@ -22,6 +22,7 @@ from .liao2026_model import (
     make_attention,
     make_logits,
     make_vectors,
+    ridge_residual,
     sizes,
 )
 from .simulator import simulator
@@ -35,34 +36,35 @@ def weight_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     if "weights_file" in point:
         raise ValueError("the forms are written for weights given by their products, not for a file of them")
     p, n = sizes(point)
-    mu, key, query = make_vectors(point, p)
     gamma, diagonal, f = float(point["gamma"]), float(point.get("diagonal", 0.0)), function_of(point)
-    slope, c = slope_of(point), p / n
+    slope = slope_of(point)
 
-    def run(source: Generator) -> tuple[dict[str, float], Array]:
-        labels = draw_labels(source, n)
-        tokens = draw_tokens(source, mu, labels)
-        nothing = np.zeros(p)
-        bare = make_attention(make_logits(tokens, nothing, nothing), f, p, diagonal)
-        whole = make_attention(make_logits(tokens, key, query), f, p, diagonal)
-        spectrum = tokens.T @ tokens / p
-        unit = labels / np.sqrt(n)
-        along_key, along_query = (tokens.T @ w / np.sqrt(p) for w in (key, query))
-        image = spectrum @ along_key
-        moved = c * slope * (bare @ image)
-        penalty = gamma * np.eye(n)
-        right = np.stack([unit, along_query, moved], axis=1)
-        solved = np.linalg.solve(c * bare @ spectrum @ bare + penalty, right)
-        forms = right.T @ solved
-        found = {
-            "A": float(unit @ np.linalg.solve(c * whole.T @ spectrum @ whole + penalty, unit)),
-            "A0": float(forms[0, 0]),
-            "v1": float(forms[0, 1]),
-            "v2": float(forms[0, 2]),
-            "M11": float(forms[1, 1]),
-            "M12": 1 + float(forms[1, 2]),
-            "M22": float(forms[2, 2] - slope**2 * c * (along_key @ image)),
-        }
-        return found, token_controls(tokens, labels, mu, (mu, key, query))
+    def make_run(p: int, n: int) -> Run:
+        mu, key, query = make_vectors(point, p)
+        nothing, c = np.zeros(p), p / n
 
-    return controlled(run, ("weight_forms", p, n, point), rng, count)
+        def run(source: Generator) -> tuple[dict[str, float], Array]:
+            labels = draw_labels(source, n)
+            tokens = draw_tokens(source, mu, labels)
+            bare = make_attention(make_logits(tokens, nothing, nothing), f, p, diagonal)
+            whole = make_attention(make_logits(tokens, key, query), f, p, diagonal)
+            unit = labels / np.sqrt(n)
+            along_key, along_query = (tokens.T @ w / np.sqrt(p) for w in (key, query))
+            image = tokens.T @ (tokens @ along_key) / p
+            right = np.stack([unit, along_query, c * slope * (bare @ image)], axis=1)
+            # what ridge regression leaves of a vector is gamma times its image under the resolvent
+            forms = right.T @ ridge_residual(tokens @ bare, right, gamma) / gamma
+            found = {
+                "A": float(unit @ ridge_residual(tokens @ whole, unit, gamma)) / gamma,
+                "A0": float(forms[0, 0]),
+                "v1": float(forms[0, 1]),
+                "v2": float(forms[0, 2]),
+                "M11": float(forms[1, 1]),
+                "M12": 1 + float(forms[1, 2]),
+                "M22": float(forms[2, 2] - slope**2 * c * (along_key @ image)),
+            }
+            return found, token_controls(tokens, labels, mu, (mu, key, query))
+
+        return run
+
+    return controlled(make_run, ("weight_forms", p, n, point), rng, count)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from .liao2026_controls import controlled, token_controls
+from .liao2026_controls import Run, controlled, token_controls
 from .liao2026_model import (
     SIZE,
     Array,
@@ -108,36 +108,40 @@ def spectral_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]
     """
     p, n = sizes(point)
     z = complex(point["z"])
-    mu = make_vectors({"snr": point.get("snr", 0.0)}, p)[0]
-    length = float(np.linalg.norm(mu))
-    along = mu / length if length else np.eye(p)[0]
-    # nearer to where it enters the bulk the largest eigenvalue has corrections of other orders
-    is_apart = length**2 > 1.5 * np.sqrt(p / n)
 
-    def run(source: Generator) -> tuple[dict[str, Any], Array]:
-        labels = draw_labels(source, n)
-        raw = draw_tokens(source, mu, labels)
-        tokens = raw / np.sqrt(p)
-        noise = source.standard_normal((p, n)) / np.sqrt(p)
-        values, vectors = np.linalg.eigh(tokens.T @ tokens)
-        weights = 1 / (values - z)
-        unit, image = vectors.T @ labels / np.sqrt(n), vectors.T @ (along @ tokens)
-        mm = np.sum(weights * image**2)
-        forms: dict[str, Any] = {
-            "n": np.mean(1 / (np.linalg.eigvalsh(noise.T @ noise) - z)),
-            "yy": np.sum(weights * unit**2),
-            "ym": np.sum(weights * unit * image) if length else 0.0,
-            "mm": mm,
-            "pp": (np.sum(weights * values) - mm) / (p - 1),
-            **{f"moment_yy_{k}": float(np.sum(values**k * unit**2)) for k in (1, 2, 3)},
-        }
-        if is_apart:
-            forms |= {"outlier": float(values[-1]), "outlier_mass": float(unit[-1] ** 2)}
-        found = {name: value if z.imag else float(np.real(value)) for name, value in forms.items()}
-        # the first control is the second moment itself
-        return found, token_controls(raw, labels, mu, (along,))[1:]
+    def make_run(p: int, n: int) -> Run:
+        mu = make_vectors({"snr": point.get("snr", 0.0)}, p)[0]
+        length = float(np.linalg.norm(mu))
+        along = mu / length if length else np.eye(p)[0]
+        # nearer to where it enters the bulk the largest eigenvalue has corrections of other orders
+        is_apart = length**2 > 1.5 * np.sqrt(p / n)
 
-    return controlled(run, ("spectral_forms", p, n, point), rng, count)
+        def run(source: Generator) -> tuple[dict[str, Any], Array]:
+            labels = draw_labels(source, n)
+            raw = draw_tokens(source, mu, labels)
+            tokens = raw / np.sqrt(p)
+            noise = source.standard_normal((p, n)) / np.sqrt(p)
+            values, vectors = np.linalg.eigh(tokens.T @ tokens)
+            weights = 1 / (values - z)
+            unit, image = vectors.T @ labels / np.sqrt(n), vectors.T @ (along @ tokens)
+            mm = np.sum(weights * image**2)
+            forms: dict[str, Any] = {
+                "n": np.mean(1 / (np.linalg.eigvalsh(noise.T @ noise) - z)),
+                "yy": np.sum(weights * unit**2),
+                "ym": np.sum(weights * unit * image) if length else 0.0,
+                "mm": mm,
+                "pp": (np.sum(weights * values) - mm) / (p - 1),
+                **{f"moment_yy_{k}": float(np.sum(values**k * unit**2)) for k in (1, 2, 3)},
+            }
+            if is_apart:
+                forms |= {"outlier": float(values[-1]), "outlier_mass": float(unit[-1] ** 2)}
+            found = {name: value if z.imag else float(np.real(value)) for name, value in forms.items()}
+            # the first control is the second moment itself
+            return found, token_controls(raw, labels, mu, (along,))[1:]
+
+        return run
+
+    return controlled(make_run, ("spectral_forms", p, n, point), rng, count)
 
 
 @simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=("snr_low", "snr_high", "best_ratio_snr"))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from theorem_engine.checking.evidence import Order, Row
 
 #: The next term of a correction of one term may be this share of it at the smallest size: what the fit leaves out.
-NEXT = 0.1
+NEXT = 0.2
 #: Chi-squared, of one degree of freedom, above which an order of correction is taken not to describe the sizes.
 POOR = 6.6
 

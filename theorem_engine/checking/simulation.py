@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SIZES = (0.375, 0.75, 1.5)
 #: Elsewhere the largest size is the one of which so many runs fit into its part of the time, up to so many times the
 #: simulator's own size; the others are a half and a quarter of it, and none is below the smallest.
-RUNS, MOST_TIMES, SMALLEST = 64, 6.0, 80
+RUNS, MOST_TIMES, SMALLEST = 64, 6.0, 100
 #: Parts of the time for the sizes, from the smallest to the largest.
 PARTS = (0.2, 0.3, 0.5)
 DEFAULT_SIZE = 400

@@ -37,7 +37,7 @@ SLOPES = (1e-3, 3e3)
 HARD = ("softmax", "softplus")
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("risk", "bayes"))
 def bayes_estimator(point, rng, count):
     """Squared error of the posterior mean of the label."""
     losses = []
@@ -48,7 +48,7 @@ def bayes_estimator(point, rng, count):
     return {"risk": loss, "bayes": loss}
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("risk",))
 def attention_risk(point, rng, count):
     """Squared error of sum_l sigma_l(chi) z_l with whole tokens."""
     key, value = make_vectors(point)
@@ -76,6 +76,7 @@ def attention_risk(point, rng, count):
     return {"risk": np.concatenate(losses)}
 
 
+@simulator(covers=("risk",))
 def reduced_attention_risk(point, rng, count):
     """The same from the four projections (chi*, z*, chi, z) of each token: exact, and cheaper in the length."""
     m_kk, m_kv, m_vk, m_vv, q_kk, q_vv, q_kv = (float(point[name]) for name in ORDER)
@@ -95,7 +96,7 @@ def reduced_attention_risk(point, rng, count):
     return {"risk": np.concatenate(losses)}
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("excess", "distance"))
 def attention_excess(point, rng, count):
     """Squared error minus that of the Bayes estimator on the same sequences, and the distance of the weights."""
     key, value = float(point["m_kk"]), float(point["m_vv"])
@@ -111,7 +112,7 @@ def attention_excess(point, rng, count):
     return {"excess": np.concatenate(excesses), "distance": np.concatenate(distances)}
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("integral", "two_log_L"))
 def bayes_information(point, rng, count, largest=200.0):
     """Twice the information the scores of a strongly spiked sequence carry about the hidden position.
 
@@ -268,7 +269,7 @@ def _fitted(point, found, scores, values):
     return np.einsum("nl,nl->n", np.interp(inside, grid, found), values)
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(exact=True, variants={"tokens": TOKEN_LAWS}, covers=("risk",))
 def best_attention(point, rng, count):
     """Squared error of attention whose key norm, shift and value norm are fitted; at a given ``m_kk`` the last only.
 
@@ -282,31 +283,31 @@ def best_attention(point, rng, count):
     return {"risk": np.concatenate(losses)}
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("risk",))
 def best_linear_estimator(point, rng, count):
     """Squared error of b sum_l z*_l + c sum_l chi*_l z*_l with fitted b and c."""
     return best_attention({**point, "activation": "linear"}, rng, count)
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("risk",))
 def element_wise_estimator(point, rng, count):
     """Squared error of sum_l g(chi*_l) z*_l with g a fitted piecewise linear function."""
     return best_attention({**point, "activation": "element-wise-optimal"}, rng, count)
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("risk",))
 def best_erf(point, rng, count):
     """Squared error of attention with fitted weights 1 + erf(shift + chi); with a slope a shift not given is zero."""
     return best_attention({**point, "activation": "erf"}, rng, count)
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("risk",))
 def best_softplus(point, rng, count):
     """Squared error of attention with fitted normalised softplus weights."""
     return best_attention({**point, "activation": "softplus"}, rng, count)
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("excess",))
 def length_cost(point, rng, count):
     """Squared error with one fit for all lengths minus that with a fit for each, on the same sequences."""
     together = _fit(*_fixed(point, count <= FEW))

@@ -90,7 +90,11 @@ def _proximal(name: str, omega: Array, w: Array, y: Array, widths: tuple[float, 
     return chi, z, miss
 
 
-@simulator(exact=True, takes=("m_k", "q_k", "V_k", "m_v", "q_v", "V_v", "r_k", "r_v"))
+@simulator(
+    exact=True,
+    takes=("m_k", "q_k", "V_k", "m_v", "q_v", "V_v", "r_k", "r_v"),
+    covers=("risk", "train_error", "m_k", "q_k", "m_v", "q_v"),
+)
 def minimiser_of_one(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """What penalised minimisers are equal to in the mean, from sequences seen through the predicted order parameters.
 
@@ -125,7 +129,7 @@ def _one_block(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     }
 
 
-@simulator(exact=True, takes=("m_v", "q_v", "V_v"))
+@simulator(exact=True, takes=("m_v", "q_v", "V_v"), covers=("risk", "train_error", "m_v", "q_v"))
 def ridge_of_one(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The same with k = 0: all tokens have one weight, and the proximal point of the values is that of a square."""
     length, alpha, delta = int(point["L"]), float(point["alpha"]), float(point.get("delta", 0.0))
@@ -145,7 +149,7 @@ def ridge_of_one(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     }
 
 
-@simulator(exact=True, takes=("q_k", "q_v"))
+@simulator(exact=True, takes=("q_k", "q_v"), covers=("risk",))
 def two_answers(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Half the squared distance of two labels drawn independently given the same fields: the least mean squared error.
 
@@ -187,7 +191,7 @@ def _posterior(point: Point, noise: tuple[Array, ...], q_k: float, q_v: float) -
     return softmax(np.sqrt(float(point["nu"])) * omega - miss**2 / (2 * tau), axis=1), miss / tau
 
 
-@simulator(exact=True, takes=("alpha", "q_k", "q_v"))
+@simulator(exact=True, takes=("alpha", "q_k", "q_v"), covers=("q_k", "q_v", "alpha"))
 def posterior_of_one(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """What the overlaps of posterior means are equal to in the mean: q = (1 - q) alpha E |g|^2.
 
@@ -210,10 +214,34 @@ DRAWS, HALVINGS, PATIENCE = 2**12, 8, 300
 
 
 # systematic: the interval left after the halvings, and runs too slow to tell from stuck ones
-@simulator(exact=True, systematic=0.004)
+@simulator(exact=True, systematic=0.004, covers=("alpha_alg",))
 def recovery_threshold(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Smallest alpha from which state evolution recovers v without noise from no knowledge, by halving an interval."""
     return {"alpha_alg": np.array([_threshold(point, rng) for _ in range(count)])}
+
+
+#: Error of v at which the map of state evolution near recovery is looked at.
+NEARLY = 1e-8
+
+
+# systematic: what is left of the wrong positions at that error of v, and the inverse of a mean
+@simulator(exact=True, systematic=0.001, covers=("alpha_it",))
+def recovery_stability(point: Point, rng: Generator, count: int) -> dict[str, Array]:
+    """The alpha at which one step of state evolution keeps a tiny error of v: above it, recovery is stable."""
+    nu, found = float(point["nu"]), []
+    for _ in range(count):
+        weights, pull = _posterior(point, _noise(point, rng, DRAWS), nu / (1 + nu), 1 - NEARLY)
+        found.append(1 / (NEARLY * np.mean(np.sum((weights * pull) ** 2, axis=1))))
+    return {"alpha_it": np.array(found)}
+
+
+@simulator(exact=True, takes=("alpha_alg",), covers=("risk_after",))
+def recovered_answers(point: Point, rng: Generator, count: int) -> dict[str, Array]:
+    """Half the squared distance of two labels given the fields where v is known and k as alpha sequences show it."""
+    if point["task"] != "spiked":
+        raise ValueError("what is known of k once v is recovered is written down for the spiked task only")
+    seen = float(point["alpha_alg"]) * float(point["nu"])
+    return {"risk_after": two_answers({**point, "q_v": 1.0, "q_k": seen / (1 + seen)}, rng, count)["risk"]}
 
 
 def _threshold(point: Point, rng: Generator) -> float:

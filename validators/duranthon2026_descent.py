@@ -78,7 +78,7 @@ def _curvature(point, key, value, count=2000):
     return float(np.linalg.eigvalsh(matrix)[-1])
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("m_kk", "m_kv", "m_vk", "m_vv", "q_kk", "q_vv", "q_kv", "risk"))
 def vector_flow(point, rng, count):
     """The seven overlaps at the end of the gradient flow of k and v, and the squared error there, one run per sample.
 
@@ -113,7 +113,11 @@ def _losses(point, rng, key, value, count):
     )
 
 
-@simulator(takes=(*ORDER, "exists"), variants={"tokens": TOKEN_LAWS})
+@simulator(
+    takes=(*ORDER, "exists"),
+    variants={"tokens": TOKEN_LAWS},
+    covers=("m_kk", "m_kv", "m_vk", "m_vv", "q_kk", "q_vv", "q_kv", "risk"),
+)
 def stationary_point(point, rng, count):
     """Squared errors at the overlaps that are predicted, and these overlaps after one step down a single gradient.
 
@@ -136,7 +140,65 @@ def stationary_point(point, rng, count):
     return {name: np.concatenate(found) for name, found in results.items()}
 
 
-@simulator(deterministic=True, takes=(*ORDER, "exists"))
+@simulator(covers=tuple(f"d_{name}" for name in ORDER), variants={"tokens": TOKEN_LAWS})
+def attention_slopes(point, rng, count):
+    """Derivatives of the squared error in the seven overlaps, from its gradients in k and v on whole tokens.
+
+    In the mean a gradient lies in the span of k*, v*, k and v; its coordinates there are the derivatives, twice those
+    in a squared norm. They are read off with the inverse Gram matrix: the four vectors must be independent.
+    """
+    key, value = make_vectors(point)
+    axes = np.eye(len(key))
+    vectors = np.stack([axes[0], axes[1], key, value], axis=1)
+    gram = vectors.T @ vectors
+    if np.linalg.cond(gram) > 1e6:
+        raise ValueError("k*, v*, k and v are linearly dependent: the derivatives in their products are not defined")
+    slopes = []
+    for tokens, hidden in sequences(point, rng, count):
+        answer, weights, bends = _answers(point, tokens @ key, tokens @ value)
+        error = answer - labels(point, rng, tokens, hidden)
+        slopes.append([2 * error[:, None] * (_sums(c, tokens) @ vectors) for c in (bends, weights)])
+    of_key, of_value = np.concatenate(slopes, axis=1) @ np.linalg.inv(gram)
+    return {
+        "d_m_kk": of_key[:, 0],
+        "d_m_kv": of_key[:, 1],
+        "d_m_vk": of_value[:, 0],
+        "d_m_vv": of_value[:, 1],
+        "d_q_kk": of_key[:, 2] / 2,
+        "d_q_vv": of_value[:, 3] / 2,
+        "d_q_kv": (of_key[:, 3] + of_value[:, 2]) / 2,
+    }
+
+
+#: Tokens of the sample that one Hessian is formed on.
+BENT = 200_000
+
+
+# systematic: eigenvalues of a noisy matrix lie a little further apart than those of its mean
+@simulator(takes=ORDER, covers=("eigenvalues",), systematic=0.003)
+def mismatched_curvatures(point, rng, count):
+    """Eigenvalues of the Hessian at the overlaps that are predicted: within the span of k* and v*, and off it."""
+    key, value = (vector[:4] for vector in make_vectors(point))
+    begin, size = np.concatenate([key, value]), max(2000, int(BENT / np.dot(*lengths(point))))
+    results = {f"eigenvalues.{i}": np.empty(count) for i in range(8)}
+    for run in range(count):
+        batches = list(sequences(point, rng, size, 4))
+
+        def gradient(state, fixed=batches):
+            return np.concatenate(_mean_gradient(point, fixed, state[:4], state[4:], size))
+
+        step = 1e-4
+        rows = np.array([gradient(begin + step * axis) - gradient(begin - step * axis) for axis in np.eye(8)])
+        hessian = (rows + rows.T) / (4 * step)
+        inner = np.linalg.eigvalsh(hessian[np.ix_([0, 1, 4, 5], [0, 1, 4, 5])])[::-1]
+        # both directions off the span are alike: the mean of their two blocks
+        outer = np.linalg.eigvalsh(sum(hessian[np.ix_([i, i + 4], [i, i + 4])] for i in (2, 3)) / 2)
+        for i, found in enumerate([*inner, outer[1], outer[1], outer[0], outer[0]]):
+            results[f"eigenvalues.{i}"][run] = found
+    return results
+
+
+@simulator(deterministic=True, takes=(*ORDER, "exists"), covers=("exists",))
 def mismatched_basin(point, rng, count=2):
     """Whether descent from where k is along v* and v along k* ends in a minimum there; one fixed sample for each run.
 

@@ -148,6 +148,37 @@ def train(point: Point, rng: Generator) -> tuple[Array, TrainingSet, float]:
     return found.x.reshape(2, -1).T, data, float(found.fun)
 
 
+def responses(data: TrainingSet, vectors: Array, rng: Generator, steps: int = 60) -> tuple[float, float]:
+    """How far k and v follow a force: traces of the diagonal blocks of the inverse Hessian of D times the objective.
+
+    Each trace is z^T H^(-1) z for random signs z, solved by conjugate gradients on differences of the gradient.
+    """
+    place, size = vectors.T.ravel(), data.dimension
+    step = 1e-4 / np.sqrt(size)
+
+    def curve(direction: Array) -> Array:
+        far = [data.loss(place + sign * step * direction)[1] for sign in (1, -1)]
+        result: Array = (far[0] - far[1]) / (2 * step)
+        return result
+
+    found = []
+    for block in range(2):
+        signs = np.zeros(2 * size)
+        signs[block * size : (block + 1) * size] = 2.0 * rng.integers(2, size=size) - 1.0
+        solution, residual, direction = np.zeros(2 * size), signs.copy(), signs.copy()
+        square = residual @ residual
+        for _ in range(steps):
+            image = curve(direction)
+            length = square / (direction @ image)
+            solution, residual = solution + length * direction, residual - length * image
+            before, square = square, residual @ residual
+            if square < 1e-8 * size:
+                break
+            direction = residual + square / before * direction
+        found.append(float(signs @ solution) / size)
+    return found[0], found[1]
+
+
 # means over training sets differ from the limit by a term in 1/D; strengths that were tuned are outputs
 @simulator(
     size=SIZE,
@@ -156,6 +187,7 @@ def train(point: Point, rng: Generator) -> tuple[Array, TrainingSet, float]:
     cost=2.0,
     takes=("r_k", "r_v"),
     variants={"tokens_type": ("float64", "float32"), "start": ("informed", "random")},
+    covers=("risk", "train_error", "objective", "m_k", "q_k", "V_k", "m_v", "q_v", "V_v"),
 )
 def empirical_risk(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Order parameters, training error and risk on fresh data of minimisers of the penalised loss."""
@@ -164,8 +196,11 @@ def empirical_risk(point: Point, rng: Generator, count: int) -> dict[str, Array]
         vectors, data, objective = train(point, rng)
         key, value = vectors.T
         name = str(point["activation"])
+        response_k, response_v = responses(data, vectors, rng)
         rows.append(
             {
+                "V_k": response_k,
+                "V_v": response_v,
                 "risk": fresh_risk(point, rng, key, value, lambda s, z, name=name: _attend(name, s, z)[1]),
                 "train_error": data.train_error(vectors),
                 "objective": objective,
@@ -178,7 +213,7 @@ def empirical_risk(point: Point, rng: Generator, count: int) -> dict[str, Array]
     return _collect(rows)
 
 
-@simulator(size=SIZE, own_size=True, orders=(1.0,), cost=3.0)
+@simulator(size=SIZE, own_size=True, orders=(1.0,), cost=3.0, covers=("risk", "train_error", "m_v", "q_v", "V_v"))
 def ridge_regression(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The minimiser over v alone at k = 0: ridge regression on weighted sums of the tokens."""
     n, dimension = sizes(point)
@@ -197,7 +232,11 @@ def ridge_regression(point: Point, rng: Generator, count: int) -> dict[str, Arra
         key = np.zeros(dimension)
         key[2] = 1.0
         risk = fresh_risk(setting, rng, key, value, lambda s, z: weight * z.sum(axis=1))
-        rows.append({"risk": risk, "train_error": train_error, "m_v": value[1], "q_v": value @ value})
+        # how far v follows a force: the trace of the inverse Hessian, which is D times that of the matrix solved above
+        response = np.trace(np.linalg.inv(gram / dimension + float(point["r_v"]) * np.eye(dimension))) / dimension
+        rows.append(
+            {"risk": risk, "train_error": train_error, "m_v": value[1], "q_v": value @ value, "V_v": float(response)}
+        )
     return _collect(rows)
 
 
@@ -214,7 +253,7 @@ def message_passing(
     return _collect([_message_passing(point, rng, steps, damping) for _ in range(count)])
 
 
-@simulator(size=SIZE, own_size=True, orders=(1.0,), cost=2.0)
+@simulator(size=SIZE, own_size=True, orders=(1.0,), cost=2.0, covers=("risk", "q_k", "q_v"))
 def noisy_message_passing(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Message passing where it follows its state evolution at these sizes: not without label noise."""
     if float(point.get("delta", 0.0)) < NOISY:

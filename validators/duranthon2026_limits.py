@@ -65,7 +65,7 @@ def _fit_signal(signals, risks, degree):
     return rate, power, coefficients
 
 
-@simulator(deterministic=True, tolerance=2e-5)
+@simulator(deterministic=True, tolerance=2e-5, covers=("leading", "series", "exponent"))
 def strong_signal(point, rng, count=2):
     """Leading term, series and rate of the minimal risk as nu grows, at the nu of the point.
 
@@ -126,7 +126,7 @@ def _softplus_signal(nu, pairs):
     return {"leading": runs, "series": runs, "exponent": [_near(float(rate), 24, 2e-3)] * 2}
 
 
-@simulator(deterministic=True, tolerance=2e-5)
+@simulator(deterministic=True, tolerance=2e-5, covers=("leading", "series", "exponent"))
 def long_sequences(point, rng, count=2):
     """One minus the risk to first order as all lengths grow in proportion, taken at the lengths of the point.
 
@@ -243,7 +243,7 @@ def _turn(task, name, law):
     return [float(np.polynomial.polynomial.polyfit(variable[i:], found[i:], len(found) - 1 - i)[0]) for i in (0, 1)]
 
 
-@simulator(deterministic=True, tolerance=5e-3)
+@simulator(deterministic=True, tolerance=5e-3, covers=("threshold",))
 def risk_threshold(point, rng, count=2):
     """The signal at which the risk turns, from where it is one half in ever longer sequences.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .liao2026_controls import controlled, token_controls
+from .liao2026_controls import Run, controlled, token_controls
 from .liao2026_model import (
     SIZE,
     Array,
@@ -44,12 +44,12 @@ def regression_errors(
 ) -> dict[str, Array]:
     """Interpolation errors of ``make_features(tokens, w_K, w_Q, rng)`` over independent runs, or other statistics."""
     p, n = sizes(point)
-    mu, key, query = make_vectors(point, p)
     gamma, mean = float(point.get("gamma", 0.0)), float(point.get("imbalance", 0.0))
 
     def measure(features: Array, labels: Array) -> dict[str, float]:
         return statistics(features, labels) if statistics else {"error": ridge_loss(features, labels, gamma)}
 
+    mu, key, query = make_vectors(point, p)
     if not np.any(mu):
 
         def averaged() -> dict[str, float]:
@@ -58,14 +58,18 @@ def regression_errors(
 
         return repeat(averaged, count)
 
-    def run(source: Generator) -> tuple[dict[str, float], Array]:
-        labels = draw_labels(source, n, mean)
-        tokens = draw_tokens(source, mu, labels)
-        return measure(make_features(tokens, key, query, source), labels), token_controls(
-            tokens, labels, mu, (mu, key, query)
-        )
+    def make_run(p: int, n: int) -> Run:
+        mu, key, query = make_vectors(point, p)
 
-    return controlled(run, (make_features.__qualname__, p, n, point), rng, count)
+        def run(source: Generator) -> tuple[dict[str, float], Array]:
+            labels = draw_labels(source, n, mean)
+            tokens = draw_tokens(source, mu, labels)
+            controls = token_controls(tokens, labels, mu, (mu, key, query))
+            return measure(make_features(tokens, key, query, source), labels), controls
+
+        return run
+
+    return controlled(make_run, (make_features.__qualname__, p, n, point), rng, count)
 
 
 def entrywise(point: Point) -> Features:
@@ -92,7 +96,9 @@ def correction_orders(point: Point) -> tuple[float, ...]:
     return (0.5, 1.0) if keeps_diagonal or (has_even_part and not is_pure_noise) else (1.0,)
 
 
-@simulator(size=SIZE, orders=correction_orders, cost=3.0, variants={"kernel_diagonal": ("set", "kept")})
+@simulator(
+    size=SIZE, orders=correction_orders, cost=3.0, variants={"kernel_diagonal": ("set", "kept")}, covers=("error",)
+)
 def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error with the diagonal of K set to ``diagonal`` (zero unless given), as the limit has it, or kept."""
     if point.get("kernel_diagonal", "set") == "kept":
@@ -100,7 +106,7 @@ def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     return regression_errors(point, rng, count, entrywise(point))
 
 
-@simulator(size=SIZE, orders=correction_orders, cost=3.0)
+@simulator(size=SIZE, orders=correction_orders, cost=3.0, covers=("M1", "floor", "wide"))
 def error_limits(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Ends of the error: its slope M1 = |X K y|^2/n^2 at large penalties, its floor at next to none, its wide limit.
 
@@ -124,7 +130,7 @@ def error_limits(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     return found
 
 
-@simulator(size=SIZE, cost=3.0)
+@simulator(size=SIZE, cost=3.0, covers=("error",))
 def attention_error_as_defined(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error with the diagonal of K left as it comes: of order 1/sqrt(p) for bounded f, for others not small."""
     if float(point.get("diagonal", 0.0)):
@@ -138,7 +144,7 @@ def attention_error_as_defined(point: Point, rng: Generator, count: int) -> dict
 
 
 # the exponential has heavy tails: the second term is not small at sizes of hundreds, nor is the third at sixty
-@simulator(size=400, orders=((0.5, 1.0),), cost=3.0)
+@simulator(size=400, orders=((0.5, 1.0),), cost=3.0, covers=("error",))
 def softmax_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error of row-wise softmax attention, masked or plain; masked and scaled is n/sqrt(p) times it, centred."""
     masked, scaled = (point.get(name, True) not in (False, "false") for name in ("masked", "scaled"))
@@ -174,7 +180,7 @@ def given_weights_error(point: Point, rng: Generator, count: int) -> dict[str, A
     return repeat(one, count)
 
 
-@simulator(size=SIZE, cost=3.0)
+@simulator(size=SIZE, cost=3.0, covers=("error",))
 def surrogate_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error with K replaced by a1 (X^T (I + w_K w_Q^T) X/p - I) + d I + b W, W symmetric Gaussian, variance 1/p."""
     slope = float(point["a1"])
@@ -191,7 +197,7 @@ def surrogate_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     return regression_errors(point, rng, count, surrogate)
 
 
-@simulator(size=SIZE, cost=3.0)
+@simulator(size=SIZE, cost=3.0, covers=("error",))
 def raw_ridge_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error of ridge regression on the tokens themselves."""
 

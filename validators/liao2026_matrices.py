@@ -5,12 +5,13 @@ Each is sampled from the model of ``liao2026`` as it is defined.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import integrate
 
-from .liao2026_controls import controlled, token_controls
+from .liao2026_controls import Run, controlled, token_controls
 from .liao2026_model import (
     SIZE,
     Array,
@@ -33,6 +34,7 @@ from .simulator import simulator
 MATRICES = 4
 
 
+@simulator(covers=("gap",))
 def error_identity(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error as defined less (gamma^2/n) y^T Q^2 y, Q = (K^T X^T X K/n + gamma)^(-1), on drawn matrices."""
     p, n = sizes(point)
@@ -50,11 +52,22 @@ def error_identity(point: Point, rng: Generator, count: int) -> dict[str, Array]
     return repeat(one, count)
 
 
-@simulator(size=SIZE, orders=(1.0,), cost=3.0)
+@simulator(
+    size=SIZE,
+    orders=(1.0,),
+    cost=3.0,
+    covers=("alpha", "beta", "delta", "g", "e", "eta", "d_alpha", "d_beta", "d_delta", "d_g", "d_e", "d_eta"),
+)
 def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
-    """Normalised traces of the resolvent of the null model: alpha, beta and delta."""
+    """Normalised traces of the resolvent of the null model and their slopes in the penalty.
+
+    With them go what g, e and eta mean: gamma + b^2 delta, b^2 alpha and (d - a1) sqrt(c) + b^2 beta.
+    """
     p, n = sizes(point)
     gamma, f = float(point["gamma"]), function_of(point)
+    slope = slope_of(point)
+    rest = max(0.0, _power_of(point) - slope**2)
+    begin = (float(point.get("diagonal", 0.0)) - slope) * np.sqrt(p / n)
 
     def one() -> dict[str, float]:
         tokens = rng.standard_normal((p, n))
@@ -64,16 +77,30 @@ def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
         spectrum = tokens.T @ tokens / p
         moved = attention @ spectrum
         resolvent = np.linalg.inv(p / n * moved @ attention.T + gamma * np.eye(n))
+        twice = resolvent @ resolvent
+        alpha, d_alpha = float(np.trace(resolvent)) / n, -float(np.trace(twice)) / n
+        beta, d_beta = (-sign * np.sqrt(p / n) * float(np.sum(q * moved.T)) / n
+                        for sign, q in ((1, resolvent), (-1, twice)))  # fmt: skip
+        # S K Q K S has the trace of Q K S S K
+        delta = (float(np.trace(spectrum)) - p / n * float(np.sum(moved * (resolvent @ moved)))) / n
+        d_delta = p / n * float(np.sum(moved * (twice @ moved))) / n
         return {
-            "alpha": float(np.trace(resolvent)) / n,
-            "beta": -np.sqrt(p / n) * float(np.sum(resolvent * moved.T)) / n,
-            "delta": (float(np.trace(spectrum)) - p / n * float(np.sum(moved * (resolvent @ moved)))) / n,
-        }
+            "alpha": alpha, "beta": beta, "delta": delta,
+            "g": gamma + rest * delta, "e": rest * alpha, "eta": begin + rest * beta,
+            "d_alpha": d_alpha, "d_beta": d_beta, "d_delta": d_delta,
+            "d_g": 1 + rest * d_delta, "d_e": rest * d_alpha, "d_eta": rest * d_beta,
+        }  # fmt: skip
 
     return repeat(one, count)
 
 
-@simulator(size=SIZE, orders=(1.0,), cost=3.0, scale=1.0)
+@simulator(
+    size=SIZE,
+    orders=(1.0,),
+    cost=3.0,
+    scale=1.0,
+    covers=("n", "yy", "ym", "mm", "pp", "outlier", "outlier_mass", "moment_yy_1", "moment_yy_2", "moment_yy_3"),
+)
 def spectral_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Quadratic forms of (S - z)^(-1), S = X^T X/p, and moments of S in the direction of the labels.
 
@@ -81,35 +108,43 @@ def spectral_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]
     """
     p, n = sizes(point)
     z = complex(point["z"])
-    mu = make_vectors({"snr": point.get("snr", 0.0)}, p)[0]
-    length = float(np.linalg.norm(mu))
-    along = mu / length if length else np.eye(p)[0]
 
-    def run(source: Generator) -> tuple[dict[str, Any], Array]:
-        labels = draw_labels(source, n)
-        raw = draw_tokens(source, mu, labels)
-        tokens = raw / np.sqrt(p)
-        noise = source.standard_normal((p, n)) / np.sqrt(p)
-        values, vectors = np.linalg.eigh(tokens.T @ tokens)
-        weights = 1 / (values - z)
-        unit, image = vectors.T @ labels / np.sqrt(n), vectors.T @ (along @ tokens)
-        mm = np.sum(weights * image**2)
-        forms: dict[str, Any] = {
-            "n": np.mean(1 / (np.linalg.eigvalsh(noise.T @ noise) - z)),
-            "yy": np.sum(weights * unit**2),
-            "ym": np.sum(weights * unit * image) if length else 0.0,
-            "mm": mm,
-            "pp": (np.sum(weights * values) - mm) / (p - 1),
-            **{f"moment_yy_{k}": float(np.sum(values**k * unit**2)) for k in (1, 2, 3)},
-        }
-        found = {name: value if z.imag else float(np.real(value)) for name, value in forms.items()}
-        # the first control is the second moment itself
-        return found, token_controls(raw, labels, mu, (along,))[1:]
+    def make_run(p: int, n: int) -> Run:
+        mu = make_vectors({"snr": point.get("snr", 0.0)}, p)[0]
+        length = float(np.linalg.norm(mu))
+        along = mu / length if length else np.eye(p)[0]
+        # nearer to where it enters the bulk the largest eigenvalue has corrections of other orders
+        is_apart = length**2 > 1.5 * np.sqrt(p / n)
 
-    return controlled(run, ("spectral_forms", p, n, point), rng, count)
+        def run(source: Generator) -> tuple[dict[str, Any], Array]:
+            labels = draw_labels(source, n)
+            raw = draw_tokens(source, mu, labels)
+            tokens = raw / np.sqrt(p)
+            noise = source.standard_normal((p, n)) / np.sqrt(p)
+            values, vectors = np.linalg.eigh(tokens.T @ tokens)
+            weights = 1 / (values - z)
+            unit, image = vectors.T @ labels / np.sqrt(n), vectors.T @ (along @ tokens)
+            mm = np.sum(weights * image**2)
+            forms: dict[str, Any] = {
+                "n": np.mean(1 / (np.linalg.eigvalsh(noise.T @ noise) - z)),
+                "yy": np.sum(weights * unit**2),
+                "ym": np.sum(weights * unit * image) if length else 0.0,
+                "mm": mm,
+                "pp": (np.sum(weights * values) - mm) / (p - 1),
+                **{f"moment_yy_{k}": float(np.sum(values**k * unit**2)) for k in (1, 2, 3)},
+            }
+            if is_apart:
+                forms |= {"outlier": float(values[-1]), "outlier_mass": float(unit[-1] ** 2)}
+            found = {name: value if z.imag else float(np.real(value)) for name, value in forms.items()}
+            # the first control is the second moment itself
+            return found, token_controls(raw, labels, mu, (along,))[1:]
+
+        return run
+
+    return controlled(make_run, ("spectral_forms", p, n, point), rng, count)
 
 
-@simulator(size=SIZE, orders=(1.0,), cost=3.0)
+@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=("snr_low", "snr_high", "best_ratio_snr"))
 def reversal_window(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Where attention whose weights see mu perfectly has the lower error, and where the ratio of errors is largest.
 
@@ -190,13 +225,13 @@ def _top(places: Array, curve: Array) -> float:
 
 
 # what is kept has a correction of order 1/p, whatever the remainder does
-@simulator(size=SIZE, orders=(1.0,), cost=3.0)
+@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=("rank", "strength"))
 def kernel_remainder(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Operator norms of the kept low-rank part of the attention matrix and of what is left, and the kept rank."""
     p, n = sizes(point)
     mu, key, query = make_vectors(point, p)
     f = function_of(point)
-    slope = float(point["a1"]) if "a1" in point else _slope(point)
+    slope = slope_of(point)
 
     def one() -> dict[str, float]:
         labels = draw_labels(rng, n)
@@ -216,16 +251,32 @@ def kernel_remainder(point: Point, rng: Generator, count: int) -> dict[str, Arra
     return repeat(one, count)
 
 
-def _slope(point: Point) -> float:
-    """E[xi f(xi)] by Gauss-Hermite with very many nodes, or adaptively where f bends."""
+def slope_of(point: Point) -> float:
+    """E[xi f(xi)], as it is given or by adaptive quadrature."""
+    if "a1" in point:
+        return float(point["a1"])
     f = function_of(point)
+    return _normal_mean(lambda t: t * float(f(np.asarray(t))))
+
+
+def _power_of(point: Point) -> float:
+    """E[f(xi)^2], likewise."""
+    if "second_moment" in point:
+        return float(point["second_moment"])
+    f = function_of(point)
+    return _normal_mean(lambda t: float(f(np.asarray(t))) ** 2)
+
+
+def _normal_mean(function: Callable[[float], float]) -> float:
+    """Mean over a standard normal number, piece by piece so that no bend is jumped over."""
 
     def density(t: float) -> float:
-        return t * float(f(np.asarray(t))) * float(np.exp(-t * t / 2)) / float(np.sqrt(2 * np.pi))
+        return function(t) * float(np.exp(-t * t / 2)) / float(np.sqrt(2 * np.pi))
 
     return float(sum(integrate.quad(density, k, k + 1, epsabs=1e-12)[0] for k in range(-12, 12)))
 
 
+@simulator(covers=("mean", "a1", "second_moment", "a2"))
 def sampled_moments(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Samples whose means are the mean, the first two Hermite coefficients and the second moment."""
     key = (point["nonlinearity"], float(point.get("level", 0.0)), float(point.get("r", 0.0)))
@@ -240,7 +291,7 @@ def sampled_moments(point: Point, rng: Generator, count: int) -> dict[str, Array
     }
 
 
-@simulator(size=SIZE, cost=3.0)
+@simulator(size=SIZE, cost=3.0, covers=("b",))
 def nonlinear_part(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Spread of the entries of sqrt(p) K that their own logits do not explain, off the diagonal."""
     f = function_of(point)

@@ -139,7 +139,7 @@ def draw_label_noise(point: Point, rng: np.random.Generator, count: int) -> Arra
     return eps * rng.standard_normal(count) if eps else np.zeros(count)
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, whole=True, covers=("risk", "excess"))
 def attention_risk(point: Point, rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Squared errors of sum_l erf(lam X_l.k) X_l.v, and the same less the variance of the label noise.
 
@@ -156,7 +156,7 @@ def attention_risk(point: Point, rng: np.random.Generator, count: int) -> dict[s
     return {"risk": errors**2, "excess": errors**2 - eps**2}
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("d_kappa", "d_nu", "d_theta", "d_eta", "d_rho"))
 def attention_gradient(point: Point, rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Unbiased samples of the derivatives of the risk in the five inner products.
 
@@ -168,12 +168,17 @@ def attention_gradient(point: Point, rng: np.random.Generator, count: int) -> di
     lam = point["lam"]
     k, v, k_star, v_star = make_vectors(point)
     vectors = np.stack([k_star, v_star, k, v], axis=1)
+    if point.get("tokens", "gaussian") == "gaussian" and not point.get("whole", False):
+        # of a Gaussian token only the coordinates in the span of the four vectors are read: no others are drawn
+        vectors = make_frame(len(vectors)).T @ vectors
+    # the shift has the length sqrt(d/2) in fewer dimensions too
+    shifted = vectors[:, 0] * np.sqrt(len(k) / len(vectors))
     gram = vectors.T @ vectors
     if np.linalg.cond(gram) > 1e8:
         raise ValueError("k*, v*, k and v are linearly dependent: the derivatives in their products are not defined")
     noise = draw_label_noise(point, rng, count)
     slopes = np.empty((2, count, 4))
-    for samples, products, hidden in draw_sequences(point, rng, count, k_star, vectors):
+    for samples, products, hidden in draw_sequences(point, rng, count, shifted, vectors):
         score, answer = products[:, :, 2], products[:, :, 3]
         weight = erf(lam * score)
         error = np.einsum("nl,nl->n", weight, answer) - hidden[:, 1] - noise[samples]
@@ -190,7 +195,7 @@ def attention_gradient(point: Point, rng: np.random.Generator, count: int) -> di
     }
 
 
-@simulator(variants={"tokens": TOKEN_LAWS})
+@simulator(variants={"tokens": TOKEN_LAWS}, covers=("risk", "excess", "coefficient"))
 def best_linear_risk(point: Point, rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Samples whose means are the risk of the best linear predictor and its weight on v*.
 

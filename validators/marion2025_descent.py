@@ -151,7 +151,7 @@ def descend(
     return {"step": np.array(logged), **{name: np.array([row[name] for row in rows]) for name in PRODUCTS}}, (k, v)
 
 
-@simulator(deterministic=True, tolerance=1e-8, scale=1.0)
+@simulator(deterministic=True, tolerance=1e-8, scale=1.0, covers=("kappa", "nu", "theta", "eta", "rho", "risk"))
 def gradient_descent(point: Mapping[str, float], rng: np.random.Generator, count: int = 1) -> dict[str, Array]:
     """The five inner products after ``steps`` steps of descent on the population risk, and the risk there.
 
@@ -223,7 +223,9 @@ def sampled_gradient(
     return mean, np.sqrt((squares / count - mean**2) / (count - 1))
 
 
-@simulator(random_letter="seed", variants={"tokens": TOKEN_LAWS}, scale=1.0)
+@simulator(
+    random_letter="seed", variants={"tokens": TOKEN_LAWS}, scale=1.0, covers=("kappa", "nu", "theta", "eta", "rho")
+)
 def stochastic_descent(point: Mapping[str, float], rng: np.random.Generator, count: int) -> dict[str, Array]:
     """The five inner products after ``steps`` online steps, a fresh batch of sequences each, in independent runs.
 

@@ -81,7 +81,7 @@ def _kind(first: float, second: float) -> str:
     return "maximum" if max(first, second) <= noise else "saddle"
 
 
-@simulator(deterministic=True, tolerance=1e-5)
+@simulator(deterministic=True, tolerance=1e-5, covers=("rate_k", "rate_v", "saddle_low", "saddle_high", "points"))
 def fixed_points(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[Any]]:
     """Curvatures of the risk on the spheres at the four corners of the manifold, and its Hessian at the centre.
 
@@ -115,7 +115,7 @@ def fixed_points(point: Point, rng: np.random.Generator, count: int = 2) -> dict
     return {"accuracy": [_accuracy(point, count)], **{name: [run[name] for run in runs] for name in runs[0]}}
 
 
-@simulator(deterministic=True, tolerance=1e-5)
+@simulator(deterministic=True, tolerance=1e-5, covers=("kappa", "nu", "step_bound", "rate"))
 def convergence(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[Any]]:
     """Where descent on whole vectors leads, read off once v is within a tenth of an oracle, and the rate there."""
     lam, gamma, alpha = point["lam"], point["gamma"], point["alpha"]
@@ -131,7 +131,12 @@ def convergence(point: Point, rng: np.random.Generator, count: int = 2) -> dict[
     found = fixed_points({**point, "L": 2}, rng, count)
     rates = [min(pair) for pair in zip(found["rate_k"], found["rate_v"], strict=True)]
     limits = {"kappa": [float(np.sign(kappa))] * count, "nu": [float(np.sign(nu))] * count}
-    return {"accuracy": found["accuracy"], **limits, "rate": rates}
+    _, _, third, fourth = _frame(point)
+    bounds = []
+    for step in _steps(point, count):
+        bend = _hessian({**point, "L": 2}, third, fourth, [k_star], [v_star], lam, step)
+        bounds.append(float(1 / max(bend[0, 0], 2 * abs(bend[0, 1]), 2 * gamma**2)))
+    return {"accuracy": found["accuracy"], **limits, "rate": rates, "step_bound": bounds}
 
 
 def _velocities(k: Array, v: Array, k_star: Array, v_star: Array, lam: float, gamma: float, L: int) -> tuple:
@@ -139,7 +144,7 @@ def _velocities(k: Array, v: Array, k_star: Array, v_star: Array, lam: float, ga
     return -(of_k - (of_k @ k) * k), -(of_v - (of_v @ v) * v)
 
 
-@simulator(deterministic=True, tolerance=1e-5)
+@simulator(deterministic=True, tolerance=1e-5, covers=("growth", "eigenvalues"))
 def transverse_stability(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[Any]]:
     """Eigenvalues of the flow's linear part in (theta, eta, rho), by differences of velocities of whole vectors."""
     lam, gamma, L = point["lam"], point["gamma"], int(point["L"])
@@ -162,7 +167,7 @@ def transverse_stability(point: Point, rng: np.random.Generator, count: int = 2)
     return {"accuracy": [_accuracy(point, count)], "growth": [run[0]["re"] for run in runs], "eigenvalues": runs}
 
 
-@simulator(deterministic=True, tolerance=1e-5)
+@simulator(deterministic=True, tolerance=1e-5, covers=("lam_critical",))
 def critical_lambda(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The lam at which the Hessian on the spheres at the oracle, turning k to v* and v to k*, stops being positive."""
     k_star, v_star = _frame(point)[:2]
@@ -186,7 +191,7 @@ def critical_lambda(point: Point, rng: np.random.Generator, count: int = 2) -> d
     return {"lam_critical": [float("inf")] * count}
 
 
-@simulator(deterministic=True, tolerance=1e-5)
+@simulator(deterministic=True, tolerance=1e-5, covers=("theta", "excess", "stable"))
 def swapped_minimum(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[Any]]:
     """The minimum over v of the risk at k = v*, with v in the plane of k* and a free direction, and its Hessian."""
     lam, gamma, L = point["lam"], point["gamma"], int(point["L"])
@@ -236,14 +241,14 @@ def _best_lambda(point: Point) -> tuple[float, float]:
     return float(np.exp(inner.x)), float(inner.fun)
 
 
-@simulator(deterministic=True, tolerance=1e-5)
+@simulator(deterministic=True, tolerance=1e-5, covers=("lam_star", "excess"))
 def optimal_lambda(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The inverse temperature at which the quadrature risk of the oracle is smallest, by search."""
     lam, risk = _best_lambda(point)
     return {"lam_star": [lam] * count, **({"excess": [risk] * count} if np.isfinite(lam) else {})}
 
 
-@simulator(deterministic=True, tolerance=1e-5)
+@simulator(deterministic=True, tolerance=1e-5, covers=("ratio",))
 def optimal_rate(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The searched minimum of the risk over (4/pi) ((L - 1)/d) log(gamma^2 d/(2 L)), what the ratio is defined by."""
     gamma, d, L = point["gamma"], point["d"], point["L"]
@@ -252,7 +257,7 @@ def optimal_rate(point: Point, rng: np.random.Generator, count: int = 2) -> dict
 
 
 # products of unit vectors: a nearly vanishing one is zero up to rounding
-@simulator(deterministic=True, tolerance=1e-5, scale=1.0)
+@simulator(deterministic=True, tolerance=1e-5, scale=1.0, covers=("transverse",))
 def manifold_invariance(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The largest product off the manifold after one step of descent on whole vectors, randomly placed in R^d."""
     start = make_vectors({**point, "theta": 0.0, "eta": 0.0, "rho": 0.0})
@@ -269,7 +274,7 @@ def manifold_invariance(point: Point, rng: np.random.Generator, count: int = 2) 
 
 
 # products of unit vectors: a nearly vanishing one is zero up to rounding
-@simulator(deterministic=True, tolerance=1e-5, scale=1.0)
+@simulator(deterministic=True, tolerance=1e-5, scale=1.0, covers=("kappa", "nu", "theta", "eta", "rho", "risk"))
 def gradient_flow(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The five products and the risk at the end of the flow of k and v on their spheres, integrated in R^d."""
     lam, gamma, L, d = point["lam"], point["gamma"], int(point["L"]), int(point["d"])

@@ -45,6 +45,10 @@ class Simulator:
     scale: float = 0.0
     #: Relative bound on what its samples are off by in the mean.
     systematic: float = 0.0
+    #: It draws all there is, which takes long: where others of an entry measure the same it is left to its variants.
+    whole: bool = False
+    #: Outputs that it returns, at some points at least.
+    covers: tuple[str, ...] = ()
     #: Outputs of the prediction that it is told, as values of the point; what it returns must be equal to others, or
     #: to the same ones by an identity.
     takes: tuple[str, ...] = ()

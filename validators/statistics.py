@@ -27,6 +27,8 @@ PROBE = 8
 LARGEST_BLOCK = 2**16
 #: Share of the seconds spent on the pilot sample, and its largest size.
 PILOT_SHARE, PILOT = 0.1, 2**15
+#: Share of the seconds that may go into more accuracy than is wanted.
+WELCOME_SHARE = 0.1
 #: A pilot plans samples of at most this many times its own size.
 TRUSTED = 16
 #: Samples are this many times as many as the pilot's spread asks for, against a spread it underestimated.
@@ -249,6 +251,7 @@ def sample(
     seconds: float | None = None,
     samples: int | None = None,
     wanted: Callable[[Mapping[str, Moments]], float] | None = None,
+    welcome: Callable[[Mapping[str, Moments]], float] | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Sample:
     """Independent samples until a budget is spent, or as many as the wanted errors need.
@@ -256,6 +259,7 @@ def sample(
     A pilot sample comes first and is thrown away; from its spread ``wanted`` works out how many samples are
     enough. Sampling ends there, or when the clock runs out, and both are independent of what the sample holds: its
     mean has no bias, and one look at it is all there is. With ``samples`` and no seconds nothing depends on the clock.
+    What is ``welcome`` beyond what is wanted is drawn as far as a share of the seconds allows, by the pilot's rate.
     """
     if samples is None and seconds is None and wanted is None:
         raise ValueError("a sample needs a budget: seconds, samples or the errors wanted")
@@ -276,6 +280,8 @@ def sample(
             if more > pilot.count:
                 pilot, faster = _pilot(draw, seed, stream + ":second", more, largest, seconds, clock)
                 needed, rate = SAFETY * wanted(pilot.moments), max(rate, faster)
+        if welcome is not None and seconds is not None:
+            needed = max(needed, min(SAFETY * welcome(pilot.moments), WELCOME_SHARE * seconds * rate))
         # never fewer than the pilot itself, which cost little
         target = min(target, max(needed, float(pilot.count)))
     block = largest if seconds is None else int(np.clip(rate * seconds / 8, 1, largest))

@@ -57,7 +57,7 @@ def bayes_risk(m):
     assumes=(*MODEL, "k = c_nu k* and v = v*"),
     needs={"bayes": "duranthon2026.bayes-risk", "manifold": "duranthon2026.manifold-risk"},
     requires=(FINITE_SPIKE,),
-    checks=("duranthon2026.bayes_estimator",),
+    checks=("duranthon2026.bayes_estimator", "duranthon2026_places.best_place"),
     marks="DVG",
     notes=(
         "One choice of k serves every L at once, so a random length costs nothing.",

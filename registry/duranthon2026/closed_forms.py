@@ -35,7 +35,7 @@ MINIMISER = {
     outputs={"risk": RISK, **MINIMISER},
     assumes=(*MODEL, ON_MANIFOLD),
     requires=(FINITE_SPIKE,),
-    checks=("duranthon2026.best_linear_estimator",),
+    checks=("duranthon2026.best_linear_estimator", "duranthon2026_places.best_linear_place"),
     marks="DVG",
     notes=(
         "Spiked, nu -> oo: the risk is E[L]/nu to first order. Neither L/(L-1)/nu nor (L-1)/nu, which circulate, is "

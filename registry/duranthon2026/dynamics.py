@@ -162,7 +162,11 @@ def gradient_flow(m, *, population):
         letter: Descent(value, known=KNOWN)
         for letter, value in zip(FOUR, (Rational(3, 10), 2, Rational(7, 20), 0), strict=True)
     },
-    checks=("duranthon2026_descent.stationary_point", "duranthon2026_descent.mismatched_basin"),
+    checks=(
+        "duranthon2026_descent.stationary_point",
+        "duranthon2026_descent.mismatched_basin",
+        "duranthon2026_descent.mismatched_curvatures",
+    ),
     marks="DVE",
     notes=(
         "R_kk = R_vv = R_kv = 0 there; its mirror image has the signs of m_kv, m_vk, q_kv changed.",

@@ -16,6 +16,7 @@ from theorem_engine import (
     TokenSum,
     result,
 )
+from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
     LONGEST_SOFTMAX,
@@ -265,7 +266,23 @@ def stability(alpha, mean):
     recipe=starts,
     doubts=DOUBTS,
     error_kind="statistical",
-    checks=("duranthon2026_finite.empirical_risk", "duranthon2026_cavity.minimiser_of_one"),
+    checks=(
+        "duranthon2026_finite.empirical_risk",
+        "duranthon2026_cavity.minimiser_of_one",
+        Unchecked(
+            "jump_fraction",
+            "replicon",
+            because="facts about the replica solution, not about training sets: no "
+            "simulation of these shows them directly",
+        ),
+        Unchecked(
+            "r_k",
+            "r_v",
+            "on_boundary",
+            because="the strengths that minimise the risk: they are told to the "
+            "simulators, which would have to train at many strengths to find them",
+        ),
+    ),
     marks="DV",
     notes=(*NOTES, "With r_k or r_v 'tuned' the strength that minimises the risk is used and told.", NOTE),
 )

@@ -15,6 +15,7 @@ from theorem_engine import (
     Start,
     result,
 )
+from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.duranthon2026.bayes_learner import (
     LEARNER,
     SIGNAL,
@@ -111,7 +112,16 @@ def learning_curve(m, *, bayes):
     requires=(FINITE_SPIKE, SIGNAL, Holds(Eq(delta, 0), "a hard phase is known without label noise only")),
     recipe={d_v: Search(LEAST, MOST, scan=17, slopes=False)},
     error_kind="statistical",
-    checks=("duranthon2026_cavity.recovery_threshold",),
+    checks=(
+        "duranthon2026_cavity.recovery_threshold",
+        "duranthon2026_cavity.recovery_stability",
+        "duranthon2026_cavity.recovered_answers",
+        Unchecked(
+            "risk_before",
+            because="the learning curve is flat at its top, where a search by simulation finds alpha to a "
+            "percent but the overlap, and with it the risk, far less well",
+        ),
+    ),
     marks="DEN",
     notes=(
         "Without noise the error d of v obeys d -> d/alpha near recovery, so recovery is stable exactly for alpha > 1, "

@@ -44,7 +44,7 @@ q_vv = var("q_vv", "q_{vv}", "squared norm v.v/D; m_vv^2 if left out", NONNEGATI
         Holds(q_vv >= m_vv**2, "v.v/D is at least the square of v.v*/D"),
     ),
     needs={"miss": "gaussian.erf-miss"},
-    checks=("duranthon2026.attention_risk",),
+    checks=("duranthon2026.attention_risk", "duranthon2026_places.weight_moments"),
     marks="DV",
     notes=(
         "At the best v the risk is 1 - S^2/Q; for random L both are averaged before the ratio.",

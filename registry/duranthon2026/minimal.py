@@ -4,6 +4,7 @@ from sympy import Abs, And, Eq, Gt, Integer, Not, Or, Piecewise, Rational, false
 
 from theorem_engine import REAL, LengthMean, Minimum, Normalised, Output, Root, Source, erfcx, proposition
 from theorem_engine.base.errors import NotAvailable
+from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.duranthon2026.closed_forms import MINIMISER
 from theorem_engine.registry.duranthon2026.minimal_search import FAINTEST, is_dear, natural_slope, where_to_look
 from theorem_engine.registry.duranthon2026.notation import (
@@ -64,7 +65,11 @@ OUTPUTS = {"risk": RISK, **MINIMISER, "shift": SHIFT, "attained": ATTAINED}
     },
     requires=(FINITE_SPIKE,),
     recipe=where_to_look,
-    checks=("duranthon2026.best_attention",),
+    checks=(
+        "duranthon2026.best_attention",
+        "duranthon2026_places.best_place",
+        Unchecked("attained", because="says whether m_kk is finite, which is measured where it is"),
+    ),
     marks="DVG",
     notes=(
         "The best v gives 1 - S^2/Q with m_vv = S/Q; for random L both are averaged before the ratio.",

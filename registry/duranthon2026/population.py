@@ -50,7 +50,11 @@ from theorem_engine.registry.duranthon2026.weights import weights_of
     symbol=r"\mathcal{E}",
     assumes=MODEL,
     requires=(FINITE_SPIKE, GRAM),
-    checks=("duranthon2026.attention_risk", "duranthon2026.reduced_attention_risk"),
+    checks=(
+        "duranthon2026.attention_risk",
+        "duranthon2026.reduced_attention_risk",
+        "duranthon2026_descent.attention_slopes",
+    ),
     marks="DV",
     notes=(
         "Affine in m_vv, in m_kv and in q_vv; even under (m_kv, m_vk, q_kv) -> -(m_kv, m_vk, q_kv), so the manifold "

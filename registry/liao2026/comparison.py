@@ -14,6 +14,7 @@ from theorem_engine import (
     Source,
     corollary,
 )
+from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.liao2026.finite_size import FAR_WINDOW, STIFF_FIXED
 from theorem_engine.registry.liao2026.model import ALIGNED, ASSUMED, LIMIT, MODEL
 from theorem_engine.registry.liao2026.notation import WORK, Delta, a1, lin, root, snr, var
@@ -52,7 +53,10 @@ UP_TO_INFINITY = Interval(0, oo, right_open=False)
     assumes=(*ASSUMED, "w_Q is parallel to mu"),
     regime=LIMIT,
     warns=(*FAR_WINDOW, STIFF_FIXED),
-    checks=("liao2026_matrices.reversal_window",),
+    checks=(
+        "liao2026_matrices.reversal_window",
+        Unchecked("exists", because="says whether snr_high exceeds snr_low; where it does both are measured"),
+    ),
     marks="AVN",
     notes=(
         "At infinite alignment attention's error is its null error over 1 + |mu|^2, and ridge's is its own times "

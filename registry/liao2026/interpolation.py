@@ -72,7 +72,7 @@ NOTES = (
     assumes=ASSUMED,
     regime=LIMIT,
     warns=(FAR, STIFF),
-    checks=("liao2026.attention_error",),
+    checks=("liao2026.attention_error", "liao2026_forms.weight_forms"),
     marks="DV",
     notes=NOTES,
 )

@@ -88,7 +88,7 @@ def start_of_root(m):
     assumes=(*ASSUMED, "E[xi f(xi)] = 0, and the kernel's diagonal is zero"),
     regime=LIMIT,
     warns=(STIFF_FIXED,),
-    checks=("liao2026.attention_error",),
+    checks=("liao2026.attention_error", "liao2026_matrices.noise_traces"),
     marks="DVN",
     notes=(
         "Without linear part neither the signal nor the weights are seen: cos attention is flat in |mu|^2.",

@@ -3,6 +3,7 @@
 from sympy import Abs, Max, sqrt
 
 from theorem_engine import Flow, Output, Recurrence, Source, Trajectory, definition, lemma, result
+from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.marion2025.notation import (
     GRAM,
     PRODUCTS,
@@ -101,7 +102,12 @@ def outputs_of(m, law, excess, lam, clock):
     symbol=r"\mathrm{PGD}",
     assumes=(*MODEL, "both vectors are updated at once, with the gradient of the risk itself"),
     requires=(GRAM,),
-    checks=("marion2025_descent.gradient_descent",),
+    checks=(
+        "marion2025_descent.gradient_descent",
+        Unchecked(
+            "trajectory", because="the same law read off on the way; its end is the products, which are compared"
+        ),
+    ),
     marks="DV",
     notes=(
         "The five products obey a closed recursion, exact at any d: d enters only as a parameter.",
@@ -127,7 +133,12 @@ def pgd(m, *, excess):
     needs={"excess": "marion2025.risk"},
     assumes=MODEL,
     requires=(GRAM,),
-    checks=("marion2025_landscape.gradient_flow",),
+    checks=(
+        "marion2025_landscape.gradient_flow",
+        Unchecked(
+            "trajectory", because="the same law read off on the way; its end is the products, which are compared"
+        ),
+    ),
     marks="DVG",
     notes=("The limit of small steps of projected gradient descent; the risk never rises along it.",),
 )

@@ -47,7 +47,7 @@ ABBREVIATIONS = {D: sqrt(d / 2), g: lam * gamma, s: sqrt(1 + 2 * g**2), tau: lam
     symbol=r"\mathcal{R}",
     assumes=MODEL,
     requires=(GRAM,),
-    checks=("marion2025.attention_risk", "marion2025.attention_gradient"),
+    checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk", "marion2025.attention_gradient"),
     marks="DV",
     notes=(
         "A quadratic form in (theta, eta, rho) whose coefficients depend on kappa alone, and affine in nu.",
@@ -88,7 +88,7 @@ def risk(m, *, zeta, miss):
     outputs={"risk": RISK, "excess": EXCESS},
     needs={"risk": "marion2025.risk"},
     assumes=(*MODEL, "v is orthogonal to k*, k to v*, and k to v"),
-    checks=("marion2025.attention_risk",),
+    checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk"),
     marks="DV",
 )
 def manifold_risk(m, *, risk):
@@ -104,7 +104,7 @@ def manifold_risk(m, *, risk):
     outputs={"risk": RISK, "excess": EXCESS},
     needs={"manifold": "marion2025.manifold-risk"},
     assumes=MODEL,
-    checks=("marion2025.attention_risk",),
+    checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk"),
     marks="DV",
     notes=("The excess vanishes as d grows if lam sqrt(d) -> oo and lam sqrt(L) -> 0, possible iff L = o(d).",),
 )

@@ -252,7 +252,7 @@ def _no_result(task: Task, reason: str) -> dict[str, Any]:
     return {
         "entry": task.id, "verdict": CANNOT_TELL, "reason": reason,
         "point": {name: str(value) for name, value in task.point.items()}, "seed": task.seed, "samples": 0,
-        "seconds": 0.0, "false_alarm": task.false_alarm, "rows": [], "notes": [],
+        "seconds": 0.0, "false_alarm": task.false_alarm, "rows": [], "notes": [], "outputs": {},
     }  # fmt: skip
 
 

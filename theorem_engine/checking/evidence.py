@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Deviation, relative to the scale of an output, that a check must be able to see before it may agree.
 RELEVANT = 0.01
+#: Deviation that is worth seeing too, where that costs little time.
+WELCOME = 0.003
 #: Standard errors by which a relevant deviation must exceed the threshold to be seen 95 times in 100.
 POWER = 1.645
 
@@ -40,6 +42,8 @@ class Row:
     spread: float = 0.0
     #: Bound on what the estimate is off by whatever the number of samples.
     systematic: float = 0.0
+    #: What the systematic error comes from, in words.
+    systematic_of: str = ""
     #: Skewness of the mean: that of a sample over the square root of their number.
     skewness: float = 0.0
     #: Share of the spread that a few samples make up.
@@ -56,6 +60,8 @@ class Row:
     one_size: bool = False
     #: Means of random predictions, which take the place of the prediction.
     predicted: float | None = None
+    #: Whether the simulator was told this output by the prediction: then it can refute it, but not measure it.
+    given: bool = False
     problem: str = ""
 
 

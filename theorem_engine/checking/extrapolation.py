@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from theorem_engine.checking.evidence import Order, Row
 
+#: The next term of a correction of one term may be this share of it at the smallest size: what the fit leaves out.
+NEXT = 0.2
 #: Chi-squared, of one degree of freedom, above which an order of correction is taken not to describe the sizes.
 POOR = 6.6
 
@@ -18,7 +20,8 @@ def extrapolated_row(
 
     Every stated order is fitted to all sizes and to all but the smallest; an order that is a pair stands for a
     correction of two terms, fitted to all sizes. What fits best gives the estimate; how far the other admissible fits
-    lie from it bounds what is not known about the correction.
+    lie from it bounds what is not known about the correction. To a correction of one term a share of it is added, for
+    the next term.
     """
     sizes = [size for size, _ in at_size]
     rows = [found[output] for _, found in at_size]
@@ -35,6 +38,8 @@ def extrapolated_row(
     admissible = [fit for fit in fits if fit[3] <= max(POOR, 4 * fits[0][3])]
     # fits differ by their noise too: only what exceeds it is put down to the correction
     apart = max((max(0.0, abs(fit[0] - value) - math.hypot(fit[1], error) / 2) for fit in admissible), default=0.0)
+    if len(order) == 1:
+        apart += NEXT * _left_out(sizes, errors, order[0]) * abs(values[0] - value)
     poor = fits[0][3] > POOR
     shown = ", ".join(str(size) for size in sizes)
     terms = " and ".join(f"size^-{o:g}" for o in order)
@@ -43,10 +48,18 @@ def extrapolated_row(
         apart += abs(values[-1] - value)
     return Row(
         output, simulator, value, error, last.spread, systematic=apart + last.systematic,
+        systematic_of="the extrapolation" if apart else last.systematic_of,
         skewness=max((row.skewness for row in rows), key=abs), dominance=max(row.dominance for row in rows),
         samples=sum(row.samples for row in rows), degrees=min(row.degrees for row in rows), treatment=treatment,
         raw=last.estimate, scale=last.scale,
     )  # fmt: skip
+
+
+def _left_out(sizes: Sequence[int], errors: Sequence[float], order: float) -> float:
+    """How far a unit of the next term at the smallest size, of twice the order, moves the value at infinite size."""
+    from theorem_engine.validators.statistics import extrapolate
+
+    return abs(extrapolate(sizes, [(sizes[0] / size) ** (2 * order) for size in sizes], errors, order)[0])
 
 
 def _fits(

@@ -17,9 +17,10 @@ import sympy
 
 from theorem_engine.asking.point import Point, read_point
 from theorem_engine.backends import get_backend
+from theorem_engine.checking.comparison import DISAGREES, judge
 from theorem_engine.checking.evidence import RELEVANT, Effort, Evidence, flat_outputs
+from theorem_engine.checking.outcome import outcomes, overall
 from theorem_engine.checking.simulation import gather
-from theorem_engine.checking.verdict import DISAGREES, judge, overall
 from theorem_engine.language.application import Applied
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.operators.base import is_operator
@@ -179,7 +180,8 @@ def measure_power(entry: Entry, parameters: Mapping[str, Any], effort: Effort, f
 
 
 def _verdict(evidence: Evidence, predicted: Mapping[str, Any], false_alarm: float) -> str:
-    return overall(judge(evidence.rows, predicted, false_alarm), evidence.problems)[0]
+    found = outcomes(judge(evidence.rows, predicted, false_alarm), list(predicted))
+    return overall(found, evidence.problems)[0]
 
 
 def _differs(true: Any, wrong: Any) -> bool:

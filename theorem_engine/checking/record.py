@@ -24,9 +24,15 @@ def is_result(data: Any) -> bool:
         and all(_is_number(data.get(name)) and data[name] >= 0 for name in ("seconds", "false_alarm"))
         and isinstance(data.get("notes"), list)
         and all(isinstance(note, str) for note in data["notes"])
+        and isinstance(data.get("outputs"), dict)
+        and all(_is_outcome(outcome) for outcome in data["outputs"].values())
         and isinstance(data.get("rows"), list)
         and all(_is_row(row) for row in data["rows"])
     )
+
+
+def _is_outcome(data: Any) -> bool:
+    return isinstance(data, dict) and all(isinstance(data.get(name), str) for name in ("verdict", "reason"))
 
 
 def _is_row(data: Any) -> bool:

@@ -38,7 +38,7 @@ def summary(campaign: Campaign) -> str:
         f"{len(campaign.results)} checks: {counts}. If every theorem is true, the probability that any check reports a "
         f"disagreement (the family-wise false-alarm rate) is at most {campaign.false_alarm:g}: it is shared equally "
         "among the checks, and within a check among its outputs. A check that agrees would have reported a deviation "
-        f"of one percent of an output's scale 95 times in 100. Seed {campaign.seed}."
+        f"of one percent of the scale of each output it names 95 times in 100. Seed {campaign.seed}."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from theorem_engine.base.errors import DeclarationError
 from theorem_engine.checking.evidence import (
     POWER,
     RELEVANT,
+    WELCOME,
     Effort,
     Evidence,
     Redraw,
@@ -30,8 +32,13 @@ from theorem_engine.language.regime import Limit
 if TYPE_CHECKING:
     from theorem_engine.validators.simulator import Simulator
 
-#: Largest sizes of a limit's simulations, as shares of the simulator's own.
+#: Sizes of a limit's simulations, as shares of the simulator's own, where no clock says what can be afforded.
 SIZES = (0.375, 0.75, 1.5)
+#: Elsewhere the largest size is the one of which so many runs fit into its part of the time, up to so many times the
+#: simulator's own size; the others are a half and a quarter of it, and none is below the smallest.
+RUNS, MOST_TIMES, SMALLEST = 64, 6.0, 100
+#: Parts of the time for the sizes, from the smallest to the largest.
+PARTS = (0.2, 0.3, 0.5)
 DEFAULT_SIZE = 400
 #: A simulator is stopped after this many times its share of the seconds, and five more.
 PATIENCE = 2.0
@@ -60,7 +67,7 @@ def gather(
         run = _Run(entry, name, simulator, {**simulated, **told}, predicted, replace(effort, seconds=share), redraw)
         try:
             with time_limit(share):
-                rows = run.rows()
+                rows = [replace(row, given=row.output.partition(".")[0] in told) for row in run.rows()]
         except DeclarationError:
             raise
         except Exception as error:  # a simulator is foreign code: whatever it raises is its answer
@@ -154,6 +161,7 @@ class _Run:
         found = sample(
             draw, seed=effort.seed, stream=stream, seconds=effort.seconds, samples=effort.samples,
             wanted=lambda moments: self._needed(moments, effort.threshold),
+            welcome=lambda moments: self._needed(moments, effort.threshold, WELCOME),
         )  # fmt: skip
         rows = []
         for leaf, moments in found.moments.items():
@@ -170,7 +178,7 @@ class _Run:
             rows.append(row)
         return rows
 
-    def _needed(self, moments: Mapping[str, Any], threshold: float) -> float:
+    def _needed(self, moments: Mapping[str, Any], threshold: float, relevant: float = RELEVANT) -> float:
         """Samples that show a relevant deviation of every output; tiny outputs count as a third of their spread."""
         most = float(FEWEST)
         for leaf, seen in moments.items():
@@ -180,7 +188,7 @@ class _Run:
             known = isinstance(value, float) and math.isfinite(value)
             scale = max(abs(value), seen.spread / 3, self.simulator.scale) if known else 0.0
             if scale > 0:
-                most = max(most, ((threshold + POWER) * seen.spread / (RELEVANT * scale)) ** 2)
+                most = max(most, ((threshold + POWER) * seen.spread / (relevant * scale)) ** 2)
         return most
 
     def _sizes(self) -> list[tuple[int, dict[str, Any]]]:
@@ -192,17 +200,39 @@ class _Run:
         if not largest:
             return []
         places = []
-        for share in SIZES:
+        for share in self._shares(whole, largest):
             changed = at_size(whole, round(share * largest))
             size = round(math.prod(changed.values()) ** (1 / len(changed)))
             places.append((size, {**self.point, **changed}))
         return places
 
+    def _shares(self, whole: Mapping[str, int], size: int) -> tuple[float, ...]:
+        """Sizes as shares of the simulator's own, from what one run of it takes and the power its time grows with."""
+        from theorem_engine.validators.statistics import generator
+
+        if self.effort.seconds is None or not self.simulator.cost:
+            return SIZES
+        place = {**self.point, **at_size(whole, size)}
+        times = []
+        for run in range(3):
+            # the first run fits controls and fills caches; the fastest is what a run takes
+            begin = time.perf_counter()
+            self.simulator(place, generator(self.effort.seed, f"{self.name}:time", run), 1)
+            times.append(time.perf_counter() - begin)
+            if sum(times) > 0.05 * self.effort.seconds:
+                break
+        affordable = (PARTS[-1] * self.effort.seconds / (RUNS * min(times))) ** (1 / self.simulator.cost)
+        # corrections of two terms are known to need the size that the simulator names
+        two_terms = any(isinstance(o, tuple) for o in stated_orders(self.entry, self.simulator, self.point))
+        least = SIZES[-1] if two_terms else 4 * SMALLEST / size
+        last = max(min(affordable, MOST_TIMES), least)
+        return last / 4, last / 2, last
+
     def _extrapolated(self, places: list[tuple[int, dict[str, Any]]]) -> list[Row]:
         at_size: list[tuple[int, dict[str, Row]]] = []
         for number, (size, point) in enumerate(places):
             # half of the time goes to the largest size, where a sample costs most
-            share = (0.2, 0.3, 0.5)[number] if len(places) == 3 else 1 / len(places)
+            share = PARTS[number] if len(places) == len(PARTS) else 1 / len(places)
             seconds = None if self.effort.seconds is None else share * self.effort.seconds
             # an extrapolation to infinity magnifies errors a few times
             effort = replace(self.effort, seconds=seconds, threshold=6 * self.effort.threshold)

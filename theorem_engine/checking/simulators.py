@@ -10,6 +10,7 @@ from theorem_engine.asking.fingerprint import prediction_fingerprint
 from theorem_engine.base.errors import BadRequest, DeclarationError, NotAvailable, nearest
 from theorem_engine.base.sources import digest, function_digest
 from theorem_engine.language.entry import Entry
+from theorem_engine.language.unchecked import Unchecked
 
 if TYPE_CHECKING:
     from theorem_engine.validators.simulator import Simulator
@@ -43,7 +44,34 @@ def named_simulators(entry: Entry) -> list[tuple[str, Simulator]]:
         if isinstance(check, str)
         else (f"{_module(check)}.{check.__name__}", as_simulator(check))
         for check in entry.checks
+        if not isinstance(check, Unchecked)
     ]
+
+
+def unchecked_outputs(entry: Entry) -> dict[str, str]:
+    """Outputs that the entry declares to have no check, with its reasons."""
+    declared = [check for check in entry.checks if isinstance(check, Unchecked)]
+    return {output: check.because for check in declared for output in check.outputs}
+
+
+def covered_outputs(entry: Entry) -> dict[str, list[str]]:
+    """Outputs that simulators of the entry measure, each with the names of these; what they are told does not count."""
+    found: dict[str, list[str]] = {}
+    for name, simulator in named_simulators(entry):
+        for output in simulator.covers:
+            if output in entry.outputs and output not in simulator.takes:
+                found.setdefault(output, []).append(name)
+    return found
+
+
+def consistent_outputs(entry: Entry) -> dict[str, list[str]]:
+    """Outputs that simulators are told and return by an identity, which can refute them but does not measure them."""
+    found: dict[str, list[str]] = {}
+    for name, simulator in named_simulators(entry):
+        for output in simulator.covers:
+            if output in entry.outputs and output in simulator.takes:
+                found.setdefault(output, []).append(name)
+    return found
 
 
 def split_variants(entry: Entry, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -67,7 +95,10 @@ def split_variants(entry: Entry, given: Mapping[str, Any]) -> tuple[dict[str, An
 def able_simulators(
     entry: Entry, found: Sequence[tuple[str, Simulator]], variants: Mapping[str, str]
 ) -> list[tuple[str, Simulator]]:
-    """Those simulators that know every choice asked for; an error if none does."""
+    """Those simulators that know every choice asked for; an error if none does.
+
+    One that draws whole vectors is left out where faster ones measure all that it does.
+    """
     able = [
         (name, simulator)
         for name, simulator in found
@@ -76,7 +107,12 @@ def able_simulators(
     if variants and not able:
         asked = ", ".join(f"{name}={value}" for name, value in variants.items())
         raise NotAvailable(f"{entry.id}: none of its simulators draws with {asked}")
-    return able
+    faster = {output for _, simulator in able if not simulator.whole for output in simulator.covers}
+    return [
+        (name, simulator)
+        for name, simulator in able
+        if not simulator.whole or not set(simulator.covers) & set(entry.outputs) <= faster
+    ]
 
 
 def random_letters(entry: Entry) -> tuple[str, ...]:

@@ -1,73 +1,50 @@
 """Verdicts: a theorem against simulators that have never seen it.
 
-Three answers, each with a stated error rate.
+Three answers, each with a stated error rate, and with the outputs they speak about.
 
-- ``disagrees``: the gap exceeds what chance allows. Over all outputs of a check the probability of a false
-  alarm is ``false_alarm``, shared equally among them; thresholds are Student's, widened by the skewness of the mean.
-- ``agrees``: no output disagrees, and at least half of them were measured so well that a deviation of one
-  percent of their scale would have been reported 95 times in 100. The scale is the prediction, or the spread
-  of a single draw where that is larger: what is small against the randomness of one draw needs a sample of its own.
+- ``disagrees``: the gap of some output exceeds what chance allows. Over all outputs of a check the probability of a
+  false alarm is ``false_alarm``, shared equally among them; thresholds are Student's, widened by the skewness of
+  the mean.
+- ``agrees``: every output that was measured was measured so well that a deviation of one percent of its scale would
+  have been reported 95 times in 100, and none is off. The scale is the prediction, or the spread of a single draw where
+  that is larger: what is small against the randomness of one draw needs a sample of its own. Outputs that nothing here
+  measures are named beside it.
 - ``cannot tell``: everything else, with the reason.
 """
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from theorem_engine.asking.point import Point, read_point
 from theorem_engine.base.errors import TheoremEngineError, ValidityWarning
 from theorem_engine.base.exact import to_text
-from theorem_engine.checking.evidence import POWER, RELEVANT, Effort, Evidence, Row, flat_outputs, read_effort
+from theorem_engine.checking.comparison import (
+    AGREES,
+    CANNOT_TELL,
+    DISAGREES,
+    Comparison,
+    judge,
+    normal_threshold,
+    short,
+)
+from theorem_engine.checking.evidence import Effort, Evidence, Row, flat_outputs, read_effort
+from theorem_engine.checking.outcome import Outcome, outcomes, overall
 from theorem_engine.checking.simulation import gather, time_limit
-from theorem_engine.checking.simulators import random_letters, split_variants
+from theorem_engine.checking.simulators import random_letters, split_variants, unchecked_outputs
 from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.entry import Entry
 
-AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
+__all__ = ["AGREES", "CANNOT_TELL", "DISAGREES", "FALSE_ALARM", "Comparison", "Verdict", "check", "check_point"]
+
 #: Probability that a single check raises a false alarm.
 FALSE_ALARM = 1e-3
-#: Skewness of a mean, and share of its spread in a few samples, above which its law is not known well enough.
-SKEWED, DOMINATED = 0.1, 0.05
-#: Samples, at each size, below which nothing is concluded.
-FEWEST = 8
 #: A prediction that is a mean over random numbers may be off by so many of its errors, which cover 95 times in 100.
 PREDICTED = 1.5
-#: What runs of one computation differ by is taken as its error, this many times.
-RUNS_APART = 30.0
-#: An output predicted to be exactly zero is confirmed by zero up to this.
-ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One output: what the theorem says, what a simulator says, and what follows."""
-
-    output: str
-    simulator: str
-    verdict: str
-    prediction: Any
-    estimate: Any
-    standard_error: float
-    z: float | None
-    samples: int
-    treatment: str
-    #: Gap at the largest size simulated, for limits; the gap is that after extrapolation.
-    raw_gap: float | None
-    gap: float | None
-    #: Smallest deviation, relative to the scale, that would have been reported 95 times in 100.
-    visible: float | None
-    reason: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        from theorem_engine.base.text import jsonable
-
-        return {name: jsonable(value, None) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -86,6 +63,8 @@ class Verdict:
     #: Choices of the simulators that the theorem does not assume, by name.
     variants: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    #: What the check says about each output of the entry.
+    outputs: tuple[Outcome, ...] = ()
 
     @property
     def outside(self) -> bool:
@@ -107,21 +86,24 @@ class Verdict:
             "point": {name: to_text(value) for name, value in self.point.items()},
             "seed": self.seed, "samples": self.samples, "seconds": self.seconds, "false_alarm": self.false_alarm,
             "variants": dict(self.variants), "outside_assumptions": self.outside, "notes": list(self.notes),
+            "outputs": {outcome.output: outcome.to_json() for outcome in self.outputs},
             "rows": [row.to_json() for row in self.rows],
         }  # fmt: skip
 
     def __str__(self) -> str:
         point = ", ".join(f"{name}={to_text(value)}" for name, value in self.point.items())
-        lines = [f"{self.entry} at {point}: {self.verdict.upper()}" + (f" ({self.reason})" if self.reason else "")]
+        # a verdict is not repeated before the outputs that it is about
+        reason = self.reason.removeprefix(f"{self.verdict}: ")
+        lines = [f"{self.entry} at {point}: {self.verdict.upper()}" + (f" ({reason})" if reason else "")]
         if self.outside:
             drawn = ", ".join(f"{name}={value}" for name, value in self.variants.items())
             lines.append(f"simulated with {drawn}: outside the theorem's assumptions, counted in no campaign")
-        cells = [("output", "theorem", "simulation", "error", "z", "samples", "verdict")]
+        cells = [("output", "theorem", "simulation", "error", "z", "sees", "samples", "verdict")]
         for row in self.rows:
             z = "" if row.z is None else f"{row.z:+.2f}"
             cells.append(
-                (row.output, _short(row.prediction), _short(row.estimate), f"{row.standard_error:.1e}", z,
-                 str(row.samples), row.verdict)
+                (row.output, short(row.prediction), short(row.estimate), f"{row.standard_error:.1e}", z,
+                 "" if row.visible is None else f"{100 * row.visible:.2g} %", str(row.samples), row.verdict)
             )  # fmt: skip
         widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
         if self.rows:
@@ -133,10 +115,6 @@ class Verdict:
         return "\n".join(lines)
 
     __repr__ = __str__
-
-
-def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def check(
@@ -189,16 +167,25 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
         except (TheoremEngineError, TimeoutError) as error:
             evidence.problems.append(f"the theorem gives no number here: {error}")
         else:
-            planned = replace(effort, threshold=_normal_threshold(false_alarm / max(1, min(4, len(predicted)))))
+            planned = replace(effort, threshold=normal_threshold(false_alarm / max(1, min(4, len(predicted)))))
             evidence = gather(entry, named, predicted, planned, redraw)
             is_doubtful = prediction.error_kind == "approximate"
-    found = [replace(row, systematic=row.systematic + PREDICTED * errors.get(row.output, 0.0)) for row in evidence.rows]
-    rows = judge(found, predicted, false_alarm)
-    verdict, reason = overall(rows, evidence.problems, is_warned=bool(notes) or is_doubtful)
+    rows = judge([_with_own_error(row, errors) for row in evidence.rows], predicted, false_alarm)
+    found = outcomes(rows, list(predicted), unchecked_outputs(entry))
+    verdict, reason = overall(found, evidence.problems, is_warned=bool(notes) or is_doubtful)
     return Verdict(
         entry.id, verdict, reason, rows, named, effort.seed, sum(r.samples for r in rows),
-        time.perf_counter() - begin, false_alarm, effort.variants, (*notes, *evidence.problems),
+        time.perf_counter() - begin, false_alarm, effort.variants, (*notes, *evidence.problems), found,
     )  # fmt: skip
+
+
+def _with_own_error(row: Row, errors: Mapping[str, float]) -> Row:
+    """A row whose systematic error includes that of a prediction which is a mean over random numbers."""
+    own = PREDICTED * errors.get(row.output, 0.0)
+    if not own:
+        return row
+    cause = " and ".join(filter(None, [row.systematic_of, "the prediction's own random numbers"]))
+    return replace(row, systematic=row.systematic + own, systematic_of=cause)
 
 
 def _statistical_errors(entry: Entry, point: Point) -> dict[str, float]:
@@ -227,100 +214,3 @@ def _random_predictions(entry: Entry, point: Point, letter: str, values: Any) ->
     results = evaluate_float64(entry, point.options, given)
     scalar = {name: shape for name, shape in statement.outputs.items() if isinstance(shape, sympy.Symbol)}
     return {name: results[symbol] for name, symbol in scalar.items()}
-
-
-def judge(rows: Sequence[Row], predicted: Mapping[str, Any], false_alarm: float) -> tuple[Comparison, ...]:
-    """Compare every row with its prediction; the false-alarm rate is shared equally among the rows."""
-    each = false_alarm / max(1, len(rows))
-    return tuple(_compare(row, predicted[row.output], each) for row in rows)
-
-
-def overall(rows: Sequence[Comparison], problems: Sequence[str], is_warned: bool = False) -> tuple[str, str]:
-    """The verdict of a check from those of its outputs."""
-    against = [row for row in rows if row.verdict == DISAGREES]
-    if against:
-        worst = max(against, key=lambda row: abs(row.z or 0.0))
-        if is_warned:
-            return CANNOT_TELL, f"{worst.output} is off, where the entry itself warns that it is not exact"
-        return DISAGREES, f"{worst.output}: {worst.reason}"
-    if not rows:
-        return CANNOT_TELL, "; ".join(problems) or "no simulator covers an output of this entry"
-    # several simulators may cover one output: one that sees enough is enough
-    agreed = {row.output for row in rows if row.verdict == AGREES}
-    open_rows = [row for row in rows if row.output not in agreed]
-    left = list(dict.fromkeys(row.output for row in open_rows))
-    if len(agreed) < len(left) or not agreed:
-        return CANNOT_TELL, "; ".join(dict.fromkeys(f"{row.output}: {row.reason}" for row in open_rows[:3]))
-    return AGREES, f"not resolved: {', '.join(left)}" if left else ""
-
-
-def _normal_threshold(probability: float) -> float:
-    from scipy.special import ndtri
-
-    return -float(ndtri(probability / 2))
-
-
-def _compare(row: Row, prediction: Any, alarm: float) -> Comparison:
-    prediction = prediction if row.predicted is None else row.predicted
-    if row.problem:
-        verdict, z, visible, reason = CANNOT_TELL, None, None, row.problem
-    elif not isinstance(prediction, float) or not isinstance(row.estimate, float) or _is_infinite(prediction, row):
-        same = prediction == row.estimate
-        verdict, z, visible = (AGREES if same else DISAGREES), None, None
-        reason = "" if same else f"{_short(prediction)} is predicted, {_short(row.estimate)} found"
-    elif row.deterministic or row.standard_error == 0:
-        verdict, z, visible, reason = _compare_computed(row, prediction)
-    else:
-        verdict, z, visible, reason = _compare_sampled(row, prediction, alarm)
-    numbers = isinstance(prediction, float) and isinstance(row.estimate, float)
-    return Comparison(
-        row.output, row.simulator, verdict, prediction, row.estimate, row.standard_error, z, row.samples,
-        row.treatment, row.raw - prediction if numbers and row.raw is not None else None,
-        row.estimate - prediction if numbers else None, visible, reason,
-    )  # fmt: skip
-
-
-def _is_infinite(prediction: float, row: Row) -> bool:
-    return math.isinf(prediction) or math.isinf(row.estimate)
-
-
-def _compare_computed(row: Row, prediction: float) -> tuple[str, float | None, float | None, str]:
-    """Agreement up to the accuracy of both computations."""
-    gap = abs(row.estimate - prediction)
-    scale = max(abs(prediction), row.scale)
-    relative = row.tolerance if row.deterministic else ROUNDING
-    tolerance = max(relative * max(scale, abs(row.estimate)), RUNS_APART * row.spread, row.systematic)
-    if not tolerance:
-        tolerance = ROUNDING if prediction == 0 else 0.0
-    if not gap <= tolerance:
-        return DISAGREES, None, None, f"the gap {gap:.2g} exceeds the accuracy {tolerance:.2g} of both computations"
-    visible = tolerance / scale if scale else 0.0
-    if visible > RELEVANT:
-        return CANNOT_TELL, None, visible, f"the computation is accurate to {tolerance:.1g} only"
-    return AGREES, None, visible, ""
-
-
-def _compare_sampled(row: Row, prediction: float, alarm: float) -> tuple[str, float | None, float | None, str]:
-    """A test of the mean, and whether it could have failed."""
-    from scipy.special import stdtrit
-
-    gap, error = row.estimate - prediction, row.standard_error
-    z = gap / error
-    if prediction == 0 and abs(gap) + error <= ROUNDING:
-        return AGREES, z, 0.0, ""
-    if row.degrees < FEWEST - 1:
-        return CANNOT_TELL, z, None, f"{row.degrees + 1:.0f} samples are too few to know their own spread"
-    if abs(row.skewness) > SKEWED or row.dominance > DOMINATED:
-        return CANNOT_TELL, z, None, f"a few of {row.samples} samples make up the mean: its error is not known"
-    threshold = -float(stdtrit(row.degrees, alarm / 2)) if row.degrees < 1e6 else _normal_threshold(alarm)
-    # Cornish-Fisher: the quantile of a studentised mean moves by this much with the skewness
-    threshold += abs(row.skewness) * (2 * threshold**2 + 1) / 6
-    scale = max(abs(prediction), row.spread, row.scale)
-    visible = ((threshold + POWER) * error + row.systematic) / scale
-    if abs(gap) > threshold * error + row.systematic + 1e-12 * abs(prediction):
-        if row.one_size:
-            return CANNOT_TELL, z, visible, f"{gap:+.3g} off at one size, which does not refute a limit"
-        return DISAGREES, z, visible, f"{gap:+.3g} off, {abs(z):.1f} standard errors, threshold {threshold:.2f}"
-    if visible > RELEVANT:
-        return CANNOT_TELL, z, visible, f"{row.samples} samples show deviations above {100 * visible:.2g} % only"
-    return AGREES, z, visible, ""

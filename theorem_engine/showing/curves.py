@@ -31,7 +31,7 @@ def plot(
     most values; ``y`` the output, by default the main one. ``data`` are points of one's own: columns x, y and
     ``<y>_error``, as a mapping, a data set or the path of a CSV.
 
-    >>> from theorem_engine.sweeping.sweep import grid
+    >>> from theorem_engine.sweeping.grids import grid
     >>> picture = plot("marion2025.linear-risk", gamma=grid(0, 1, 5), L=10)
     >>> len(picture.figure.axes[0].lines)
     1

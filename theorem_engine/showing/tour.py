@@ -133,7 +133,8 @@ def _explain(query: Mapping[str, Any]) -> str:
 
 
 def _sweep(query: Mapping[str, Any]) -> str:
-    from theorem_engine.sweeping.sweep import grid, sweep
+    from theorem_engine.sweeping.grids import grid
+    from theorem_engine.sweeping.sweep import sweep
 
     name, output = query["name"], query["output"]
     point = {**query["point"], name: grid(query["low"], query["high"], query["count"], query.get("log", False))}

@@ -10,10 +10,11 @@ from scipy.stats import binom
 
 import theorem_engine as te
 from theorem_engine.base.errors import BadRequest, MissingParameter, NotAvailable, OutOfDomain, UnknownParameter
+from theorem_engine.checking.comparison import judge
 from theorem_engine.checking.evidence import Effort, Row, flat_outputs, stated_orders
 from theorem_engine.checking.extrapolation import extrapolated_row
 from theorem_engine.checking.simulation import gather, scaled
-from theorem_engine.checking.verdict import AGREES, CANNOT_TELL, DISAGREES, FALSE_ALARM, check_point, judge, overall
+from theorem_engine.checking.verdict import AGREES, CANNOT_TELL, DISAGREES, FALSE_ALARM, check_point
 from theorem_engine.language.regime import Limit
 from theorem_engine.validators.simulator import as_simulator, simulator
 
@@ -327,20 +328,3 @@ def test_under_true_theorems_z_exceeds_two_as_often_as_it_should():
     assert low <= outside <= high
     assert abs(np.mean(scores)) < 4 / np.sqrt(200)
     assert np.std(scores) == pytest.approx(1, abs=4 / np.sqrt(400))
-
-
-def test_a_check_agrees_only_if_half_of_its_outputs_are_resolved():
-    good = Row("a", "stub", 1.0, 1e-4, 0.1, samples=10**6)
-    wide = Row("b", "stub", 1.0, 0.1, 0.1, samples=10)
-    other = Row("c", "stub", 1.0, 0.1, 0.1, samples=10)
-    predicted = {"a": 1.0, "b": 1.0, "c": 1.0}
-    assert overall(judge([good, wide], predicted, 1e-3), [])[0] == AGREES
-    assert overall(judge([good, wide, other], predicted, 1e-3), [])[0] == CANNOT_TELL
-
-
-def test_an_output_is_resolved_if_one_of_its_simulators_sees_enough():
-    good = Row("a", "stub", 1.0, 1e-4, 0.1, samples=10**6)
-    wide = [Row("a", name, 1.0, 0.1, 0.1, samples=10) for name in ("second", "third")]
-    assert overall(judge([good, *wide], {"a": 1.0}, 1e-3), []) == (AGREES, "")
-    bad = Row("a", "fourth", 1.1, 1e-4, 0.1, samples=10**6)
-    assert overall(judge([good, *wide, bad], {"a": 1.0}, 1e-3), [])[0] == DISAGREES

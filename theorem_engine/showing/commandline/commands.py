@@ -240,16 +240,19 @@ def check(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace reports in the folder that no journal there belongs to.")
     ] = False,
+    tolerate: Annotated[
+        bool, typer.Option("--tolerate-undecided", help="Exit status 0 where nothing disagrees but some cannot tell.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare entries with simulators that never saw them: at a point, or at points drawn from their domains.
 
-    The exit status is 1 if any check disagrees. A run without a point is a campaign: started again, it goes on
-    where it was stopped.
+    The exit status is 0 if all checks agree, 1 if any disagrees, and else 3 because some cannot tell. A run without a
+    point is a campaign: started again, it goes on where it was stopped.
     """
     from theorem_engine.checking.campaign import FOLDER, run_campaign
     from theorem_engine.checking.report import refuse_foreign_reports, report_text, write_reports
-    from theorem_engine.checking.verdict import DISAGREES
+    from theorem_engine.checking.verdict import CANNOT_TELL, DISAGREES
     from theorem_engine.checking.verdict import check as check_entry
 
     if everything == bool(ids):
@@ -294,6 +297,8 @@ def check(
         found = {result["verdict"] for result in campaign.results}
     if DISAGREES in found:
         raise typer.Exit(1)
+    if CANNOT_TELL in found and not tolerate:
+        raise typer.Exit(3)
 
 
 @app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")

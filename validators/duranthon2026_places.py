@@ -1,0 +1,115 @@
+"""Where the squared error of attention is least, and the moments of its weights: measured, not searched for.
+
+A fit to sequences of its own finds a place near the minimum. From there every sequence takes one step of Newton's
+method, with the Hessian of the fitted sequences: the mean of such steps is the minimiser up to the square of what the
+fit is off by, which is about one over the number of fitted sequences.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from .duranthon2026 import FEW, FEWEST, FITTED, MOST, SLOPES, SMALL, _search
+from .duranthon2026_model import labels, lengths, make_vectors, sequences, weights_of
+from .simulator import simulator
+
+#: Steps of differences, relative to the size of a parameter.
+STEP = 1e-3
+#: Activations whose weights do not depend on the scale of the scores, or are the posterior itself.
+WITHOUT_SCALE = ("relu", "element-wise-optimal")
+
+
+def _losses(point, batch, place, is_free):
+    """Squared errors of the weights with a slope, a norm and perhaps a shift, one for each sequence."""
+    scores, values, label = batch
+    slope, norm, *shift = place
+    here = {**point, "shift": shift[0]} if is_free else point
+    return (label - norm * np.einsum("nl,nl->n", weights_of(here, scores, slope), values)) ** 2
+
+
+def _gradients(point, batch, place, is_free):
+    """Derivatives of the squared errors in the parameters, one row for each, by differences."""
+    rows = []
+    for axis in np.eye(len(place)):
+        step = STEP * (abs(place @ axis) + 0.1) * axis
+        high, low = (_losses(point, batch, place + sign * step, is_free) for sign in (1, -1))
+        rows.append((high - low) / (2 * step.sum()))
+    return np.array(rows)
+
+
+@lru_cache(maxsize=64)
+def _near_minimum(few, pairs, items):
+    """Slope, norm and perhaps shift of a fit, and the Hessian of the fitted squared error there."""
+    point = {**dict(items), "L": dict(pairs)}
+    is_free = point["activation"] == "erf" and "shift" not in point
+    count = SMALL if few else int(np.clip(FITTED / sum(n * w for n, w in pairs), FEWEST, MOST))
+    batches = [
+        (tokens[:, :, 0].copy(), tokens[:, :, 1].copy(), labels(point, np.random.default_rng(0), tokens, hidden))
+        for tokens, hidden in sequences(point, np.random.default_rng([2509, 21937]), count, 2)
+    ]
+    slope, shift, norm = _search(point, batches)
+    if not 3 * SLOPES[0] < slope < SLOPES[1] / 3:
+        raise ValueError("the best slope is not at a finite place: there is nowhere to take a step from")
+    place = np.array([slope, norm, *([shift] if is_free else [])])
+    rows = []
+    for axis in np.eye(len(place)):
+        step = 10 * STEP * (abs(place @ axis) + 0.1) * axis
+        high, low = (
+            sum(_gradients(point, batch, place + sign * step, is_free).sum(axis=1) for batch in batches)
+            for sign in (1, -1)
+        )
+        rows.append((high - low) / (2 * step.sum() * count))
+    hessian = np.array(rows)
+    return place, (hessian + hessian.T) / 2, is_free
+
+
+@simulator(exact=True, covers=("m_kk", "m_vv", "shift", "m_k", "m_v", "temperature"))
+def best_place(point, rng, count):
+    """Slope of the scores, norm of the values and shift at which the squared error is least."""
+    point = {"activation": "softmax", **point}
+    if point["activation"] in WITHOUT_SCALE:
+        raise ValueError(f"the scale of the scores of {point['activation']} weights is a convention")
+    numbers, shares = lengths(point)
+    names = ("task", "nu", "activation", "shift", "delta")
+    items = tuple((name, point[name]) for name in names if name in point)
+    pairs = tuple(zip(numbers.tolist(), shares.tolist(), strict=True))
+    place, hessian, is_free = _near_minimum(count <= FEW, pairs, items)
+    found = []
+    for tokens, hidden in sequences(point, rng, count, 2):
+        batch = tokens[:, :, 0], tokens[:, :, 1], labels(point, rng, tokens, hidden)
+        found.append(place[:, None] - np.linalg.solve(hessian, _gradients(point, batch, place, is_free)))
+    slope, norm, *shift = np.concatenate(found, axis=1)
+    results = {"m_kk": slope, "m_k": slope, "m_vv": norm, "m_v": norm}
+    if point["activation"] == "softmax":
+        results["temperature"] = slope
+    return {**results, "shift": shift[0]} if is_free else results
+
+
+@simulator(exact=True, covers=("m_kk", "m_vv"))
+def best_linear_place(point, rng, count):
+    """The same for weights 1 + chi."""
+    return best_place({**point, "activation": "linear"}, rng, count)
+
+
+@simulator(exact=True, covers=("m_kk", "m_vv", "shift"))
+def best_erf_place(point, rng, count):
+    """The same for weights 1 + erf(shift + chi)."""
+    return best_place({**point, "activation": "erf"}, rng, count)
+
+
+@simulator(exact=True, covers=("m_kk", "m_vv"))
+def best_softplus_place(point, rng, count):
+    """The same for normalised softplus weights."""
+    return best_place({**point, "activation": "softplus"}, rng, count)
+
+
+@simulator(covers=("S", "Q"))
+def weight_moments(point, rng, count):
+    """Weight of the hidden token, and the sum of all squared weights."""
+    key = make_vectors({**point, "m_vv": 0.0, "q_vv": 0.0})[0]
+    own, squares = [], []
+    for tokens, hidden in sequences(point, rng, count):
+        weights = weights_of(point, tokens @ key)
+        own.append(weights[np.arange(len(hidden)), hidden])
+        squares.append(np.einsum("nl,nl->n", weights, weights))
+    return {"S": np.concatenate(own), "Q": np.concatenate(squares)}

@@ -16,8 +16,7 @@ from flint import acb, arb, fmpq
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.printer import BallPrinter, namespace
-from theorem_engine.backends.base import Backend, Numeric, find_lowering, straight_line
-from theorem_engine.backends.base import NoLowering
+from theorem_engine.backends.base import Backend, NoLowering, Numeric, find_lowering, straight_line
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.base.exact import Constant, Root, as_fraction
 from theorem_engine.language.domains import Structured

@@ -14,9 +14,9 @@ import numpy as np
 import sympy
 from flint import acb, arb, ctx
 
-from theorem_engine.backends.balls import real_ball
+from theorem_engine.backends.balls.argmax import exact_lengths, lower_argmax
 from theorem_engine.backends.balls.claims import Unproved
-from theorem_engine.backends.balls.functions import as_whole, ball
+from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.lattice import SMALL, Brackets, Effort, Token, step_ball
 from theorem_engine.backends.balls.strip import Factor
 from theorem_engine.backends.base import Backend, Numeric, get_backend
@@ -37,7 +37,7 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     if len(first.kernels) != 1:
         raise NotAvailable("no certificate: token means with two weights have no enclosure")
     if first.kernels[0].has(Hardmax):
-        raise NotAvailable("no certificate: token means at the argmax have no enclosure")
+        return lower_argmax(means, parameters, backend)
     return _Lattice(means, parameters, backend)
 
 
@@ -70,24 +70,24 @@ class _Lattice:
     def __call__(self, *values: Any) -> list[Any]:
         if any(isinstance(v, acb) for v in values):
             raise NotAvailable("no certificate: a token mean stands inside another integral")
-        lengths = _lengths(self.length(*values)[0])
+        lengths = exact_lengths(self.length(*values)[0])
         longest = max(n for n, _ in lengths)
-        with ctx.extraprec(60 + int(1.5 * math.log2(longest))):
+        # errors of brackets with factors are absolute, and their sums cancel
+        spare = 40 * any(self.factors)
+        with ctx.extraprec(60 + spare + int(1.5 * math.log2(longest))):
             return self._enclosed(values, lengths, longest)
 
     def _enclosed(self, values: tuple[Any, ...], lengths: list[tuple[int, Any]], longest: int) -> list[Any]:
         extra, *coefficients = (ball(v) for v in self.outer(*values))
         found = [ball(v) for v in self.lines(*values)]
         tokens = [Token(mu, abs(s), bool(s < 0)) for mu, s in zip(found[::2], found[1::2], strict=True)]
-        if not extra == 0:
+        if not extra.is_zero():
             tokens.append(Token(extra.log(), arb(0)))
         power = max(item.powers[0] for item in self.layout.products)
         effort = self._effort(tokens, lengths, power, self._guess(values, longest))
-        asked = [*self.asked, *([] if extra == 0 else [[(item.nobody, 0) for item in self.layout.products]])]
+        asked = [*self.asked, *([] if extra.is_zero() else [[(item.nobody, 0) for item in self.layout.products]])]
         here = [*([f.at(values) for f in own] for own in self.bounds), []]
-        brackets = [
-            Brackets(token, pairs, effort, own) for token, pairs, own in zip(tokens, asked, here, strict=False)
-        ]
+        brackets = [Brackets(token, pairs, effort, own) for token, pairs, own in zip(tokens, asked, here, strict=False)]
         integrals = [self._integral(item, brackets, lengths, effort) for item in self.layout.products]
         return [sum((coefficients[c] * integrals[p] for c, p in terms), arb(0)) for terms in self.layout.sums]
 
@@ -133,9 +133,7 @@ class _Lattice:
                 high = min(high, -mu + s * reach + math.log(decay + 5))
         return Effort(step, math.floor(low / step), math.ceil(high / step), STRIP, reach, decay + 5)
 
-    def _integral(
-        self, item: Product, brackets: list[Brackets], lengths: list[tuple[int, Any]], effort: Effort
-    ) -> Any:
+    def _integral(self, item: Product, brackets: list[Brackets], lengths: list[tuple[int, Any]], effort: Effort) -> Any:
         """The sum over u, what lies beyond its ends, and the error of the rule."""
         hidden, count = int(self.has_hidden), len(item.each)
         present = [(n, w, math.perm(n - hidden, count), n - hidden - count) for n, w in lengths if n - hidden >= count]
@@ -168,8 +166,8 @@ class _Lattice:
             return total / (1 + arb(0, rho.upper())) / math.factorial(item.powers[0] - 1)
         # weights are at most one: the mean of the absolute value is at most the product of those of the factors
         most = sum((w * c for _, w, c, _ in present), arb(0))
-        for table, _, factor in factors:
-            most *= table.size_of(factor)
+        for kind, _, factor in factors:
+            most *= kind.size_of(factor)
         return total / math.factorial(item.powers[0] - 1) + arb(0, (rho * most).upper())
 
     def _ends(self, factors: Any, ordinary: Brackets, present: Any, effort: Effort) -> Any:
@@ -204,12 +202,6 @@ def _powers(survival: Any, present: Any) -> Any:
             power = arb(0).union((left * upper.log()).exp().upper()) if upper > 0 else arb(0)
         total += weight * choices * power
     return total
-
-
-def _lengths(value: Any) -> list[tuple[int, Any]]:
-    if isinstance(value, Distribution):
-        return [(int(n), real_ball(w)) for n, w in value.weights]
-    return [(as_whole(value), arb(1))]
 
 
 def _plain(value: Any) -> Any:

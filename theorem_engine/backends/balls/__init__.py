@@ -33,10 +33,11 @@ class Balls(Backend):
     ) -> Numeric:
         """Calls of the functions of balls, common parts first."""
         code = straight_line(inputs, equations, outputs)
-        return sympy.lambdify(
+        run = sympy.lambdify(
             code.inputs, tuple(code.results), modules=[namespace()], printer=BallPrinter(),
             cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
         )  # fmt: skip
+        return lambda *values: [ball(v) if isinstance(v, fmpq) else v for v in run(*values)]
 
     def operate(self, step: Operate) -> Numeric:
         """The proof that the operator's module has, or a refusal that names the operator."""

@@ -7,21 +7,13 @@ from typing import Any
 
 from flint import acb, arb
 
-from theorem_engine.backends.balls import real_ball
-from theorem_engine.backends.balls.functions import as_whole, ball, normal_cdf
+from theorem_engine.backends.balls.functions import ball, normal_cdf
 from theorem_engine.backends.balls.gaussian_mean import gaussian_mean
 from theorem_engine.backends.balls.growth import Growth
+from theorem_engine.backends.balls.length_mean import exact_lengths
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.base.errors import NotAvailable
-from theorem_engine.language.lengths import Distribution
 from theorem_engine.language.operators.token_layout import make_layout
-
-
-def exact_lengths(value: Any) -> list[tuple[int, Any]]:
-    """Lengths and their weights; a number is a length of its own."""
-    if isinstance(value, Distribution):
-        return [(int(n), real_ball(w)) for n, w in value.weights]
-    return [(as_whole(value), arb(1))]
 
 
 def lower_argmax(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

@@ -14,10 +14,11 @@ import numpy as np
 import sympy
 from flint import acb, arb, ctx
 
-from theorem_engine.backends.balls.argmax import exact_lengths, lower_argmax
+from theorem_engine.backends.balls.argmax import lower_argmax
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.lattice import SMALL, Brackets, Effort, Token, step_ball
+from theorem_engine.backends.balls.length_mean import exact_lengths
 from theorem_engine.backends.balls.strip import Factor
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.each_point import plain

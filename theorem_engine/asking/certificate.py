@@ -71,7 +71,7 @@ def certify(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], An
                 found = {s: _decimal(v, digits) for s, v in zip(targets, results, strict=True)}
         if not problem:
             break
-        bits += bits // 2 + SPARE
+        bits += bits + SPARE
     else:
         raise NotConverged(f"{entry.id}: no certificate to {digits} digits; unknown: {problem}")
     errors = {s: radius for s, (_, radius) in found.items()}
@@ -81,7 +81,11 @@ def certify(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], An
     made = {c.status for c in claims}
     status = next((s for s in STATUSES if s in made), "enclosed")
     texts = tuple((c.status, c.text) for c in claims) or (("enclosed", "every operation was carried out in balls"),)
-    box = {name: end for c in claims for name, end in c.box.items()}
+    box: dict[str, str] = {}
+    for c in claims:
+        for name, side in c.box.items():
+            # one letter may have several boxes, each of a claim of its own
+            box[name if box.get(name, side) == side else f"{name} ({len(box) + 1})"] = side
     return outputs, shaped, f"balls, {bits} bits carried", Certificate(status, texts, box, bits)
 
 
@@ -133,7 +137,8 @@ def _decimal(value: Any, digits: int) -> tuple[Any, Any]:
     if not value.is_finite():
         return (mp.inf if value > 0 else -mp.inf), mp.zero
     if value.is_exact() and value.is_integer() and abs(value) < 10**digits:
-        return mp.mpf(int(value.unique_fmpz())), mp.zero
+        whole: Any = value.unique_fmpz()
+        return mp.mpf(int(whole)), mp.zero
     middle, radius, exponent = (int(n) for n in value.mid_rad_10exp(digits + 5))
     cut = max(0, len(str(abs(middle))) - digits)
     rounded = (abs(middle) + 10**cut // 2) // 10**cut * 10**cut * (1 if middle >= 0 else -1)

@@ -16,8 +16,7 @@ from flint import acb, arb, fmpq
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.printer import BallPrinter, namespace
-from theorem_engine.backends.base import Backend, Numeric, find_lowering, straight_line
-from theorem_engine.backends.base import NoLowering
+from theorem_engine.backends.base import Backend, NoLowering, Numeric, find_lowering, straight_line
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.base.exact import Constant, Root, as_fraction
 from theorem_engine.language.domains import Structured
@@ -34,10 +33,11 @@ class Balls(Backend):
     ) -> Numeric:
         """Calls of the functions of balls, common parts first."""
         code = straight_line(inputs, equations, outputs)
-        return sympy.lambdify(
+        run = sympy.lambdify(
             code.inputs, tuple(code.results), modules=[namespace()], printer=BallPrinter(),
             cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
         )  # fmt: skip
+        return lambda *values: [ball(v) if isinstance(v, fmpq) else v for v in run(*values)]
 
     def operate(self, step: Operate) -> Numeric:
         """The proof that the operator's module has, or a refusal that names the operator."""

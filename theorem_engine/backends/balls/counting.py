@@ -19,7 +19,7 @@ from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.integration import COARSE, MIDDLING, accurate_to
 
 #: Bits carried while counting, pieces and seconds spent at most, and the narrowest piece relative to its place.
-BITS, MOST, SECONDS, NARROWEST = 80, 6000, 30.0, 1e-9
+BITS, MOST, SECONDS, NARROWEST = 80, 6000, 15.0, 1e-9
 
 #: The value and the slope at a ball.
 Dual = Callable[[Any], tuple[Any, Any]]

@@ -54,7 +54,8 @@ def as_whole(x: Any) -> int:
     """A number that is a whole one exactly, as such."""
     if not is_whole(x):
         raise Unproved("a number that must be whole is known as a ball only")
-    return int(x.unique_fmpz() if isinstance(x, arb) else x.p if isinstance(x, fmpq) else x)
+    whole: Any = x.unique_fmpz() if isinstance(x, arb) else x.p if isinstance(x, fmpq) else x
+    return int(whole)
 
 
 def hull(low: Any, high: Any) -> Any:

@@ -10,6 +10,7 @@ from flint import acb, arb, ctx
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.growth import Growth
+from theorem_engine.backends.balls.held_token import is_square_of_held, lower_held
 from theorem_engine.backends.balls.integration import enclose_integral
 from theorem_engine.backends.balls.unfolded import unfolded
 from theorem_engine.backends.base import Backend, Numeric
@@ -25,6 +26,9 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     if len(variables) != 1:
         raise NotAvailable("no certificate: Gaussian means over two variables have no enclosure")
     (x,) = variables
+    if len(means) == 1 and is_square_of_held(means[0].body, x) and not breaks:
+        held = lower_held(means[0].body, x, parameters, backend)
+        return lambda *values: [held(*values)]
     bodies = [backend.function([x, *parameters], [m.body]) for m in means]
     bounds = [Growth(unfolded(m.body), x, parameters, backend) for m in means]
     marks = backend.function(parameters, list(breaks)) if breaks else None

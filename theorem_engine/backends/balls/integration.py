@@ -11,7 +11,7 @@ from flint import acb, arb, ctx
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import asking_analytic, ball
 
-#: Evaluations of one integrand after which it is given up; fewer where letters are intervals, and no accuracy is to be had.
+#: Evaluations of one integrand after which it is given up; fewer where letters are intervals.
 BUDGET, COARSE_BUDGET = 60_000, 300
 #: Accuracy of integrals whose letters are intervals, and at the middle of such intervals.
 COARSE, MIDDLING = 2.0**-12, 2.0**-40
@@ -48,7 +48,7 @@ def enclose_integral(function: Callable[[Any], Any], low: Any, high: Any, size: 
         try:
             with asking_analytic(is_asked):
                 return acb(function(x))
-        except BaseException as error:  # noqa: BLE001 - raised again below
+        except BaseException as error:
             raised.append(error)
             return acb(arb.nan(), arb.nan())
 

@@ -8,7 +8,8 @@ K^h obeys |K^h(u) - K(u)| <= eps K(u + log cos y), eps = 2 exp(y^2/(2 s^2))/((ex
 K(u - d) <= e^{ph} K(u - kh) for k = ceil(d/h), d = -log cos y, since k_p(v - r) >= e^{-pr} k_p(v) for r >= 0. The bound
 closes on itself: U = sup k_p = (p/e)^p everywhere, then three times U(u) <- K^h(u) + eps e^{ph} U(u - kh).
 
-Where s is small the lattice of x itself is used, with the same bound at y = a s.
+Where s is small the lattice of x itself is used, with the same bound at y = a s. A bracket with a further factor f(x)
+has no sign, and the error is absolute: eps (p/e)^p times the mean of |f| along the lines of the strip.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 from flint import arb, arb_poly
 
 from theorem_engine.backends.balls.claims import Unproved
+from theorem_engine.backends.balls.strip import FactorHere
 
 #: Below this slope a lattice in x is coarser than one in the logarithm of the kernel.
 SMALL = 0.06
@@ -50,6 +52,8 @@ class Token:
 
     mu: Any
     s: Any
+    #: Whether the slope was negative; x is then counted the other way, which only factors see.
+    is_turned: bool = False
 
     @property
     def is_fixed(self) -> bool:
@@ -68,21 +72,38 @@ def largest_kernel(power: int) -> Any:
 
 
 class Brackets:
-    """Balls of K_p(jh) of one kind of token, for all powers asked, j from first to last."""
+    """Balls of K_p(jh) of one kind of token, for all powers and factors asked, j from first to last.
 
-    def __init__(self, token: Token, powers: Sequence[int], effort: Effort) -> None:
-        self.token, self.effort = token, effort
-        self._tables = {p: self._table(p) for p in {0, *powers}}
+    Factors are numbered from one; zero is the factor one.
+    """
+
+    def __init__(
+        self, token: Token, asked: Sequence[tuple[int, int]], effort: Effort, factors: Sequence[FactorHere] = ()
+    ) -> None:
+        self.token, self.effort, self.factors = token, effort, factors
+        self._tables = {
+            (p, f): self._table(p) if f == 0 else self._factor_table(p, factors[f - 1]) for p, f in {(0, 0), *asked}
+        }
 
     def at(self, power: int, place: int) -> Any:
         """K_p at a place of the lattice."""
-        return self._tables[power][place - self.effort.first]
+        return self._tables[power, 0][place - self.effort.first]
 
-    def __getitem__(self, power: int) -> list[Any]:
-        return self._tables[power]
+    def __getitem__(self, key: tuple[int, int]) -> list[Any]:
+        return self._tables[key]
 
-    def rising(self, power: int, place: int) -> Any:
+    def size_of(self, factor: int) -> Any:
+        """A bound of the mean of the absolute value of a factor."""
+        return arb(1) if factor == 0 else self.factors[factor - 1].mean_size(arb(0))
+
+    def spread_of(self, factor: int, value: Any) -> Any:
+        """A bound of E t |f| for 0 <= t <= 1 with the mean given, by the inequality of Cauchy and Schwarz."""
+        return value if factor == 0 else (value.sqrt() * self.factors[factor - 1].root_mean_square()).upper()
+
+    def rising(self, power: int, factor: int, place: int) -> Any:
         """A bound of K_p at and left of a place: e^{pv} without the decay, or the largest value."""
+        if factor:
+            return (largest_kernel(power) * self.size_of(factor)).upper()
         token = self.token
         free = (power * (place * step_ball(self.effort) + token.mu) + power**2 * token.s**2 / 2).exp()
         return largest_kernel(power).min(free).upper()
@@ -95,11 +116,11 @@ class Brackets:
         """The mean of e^v, which is above 1 - B."""
         return (place * step_ball(self.effort) + self.token.mu + self.token.s**2 / 2).exp()
 
-    def falling(self, power: int, place: int) -> Any:
+    def falling(self, power: int, factor: int, place: int) -> Any:
         """A bound of K_p right of a place: k_p(v) <= (2p/e)^p T(v - log 2), and B decreases."""
         if power == 0:
-            return self.at(0, place).upper()
-        return ((arb(2 * power) / arb.const_e()) ** power * self.before(place)).upper()
+            return self.spread_of(factor, self.at(0, place).upper())
+        return ((arb(2 * power) / arb.const_e()) ** power * self.spread_of(factor, self.before(place).upper())).upper()
 
     def before(self, place: int) -> Any:
         """B at a place of the lattice at least log 2 to the left, which is above that log 2 to the left."""
@@ -109,17 +130,22 @@ class Brackets:
             raise Unproved("token mean: the step back is not told from log 2")
         return self.at(0, max(place - steps, self.effort.first)) if place - steps >= self.effort.first else arb(1)
 
-    def left_sum(self, power: int, place: int) -> Any:
+    def left_sum(self, power: int, factor: int, place: int) -> Any:
         """A bound of h times the sum of K_p over all places left of one.
 
         h k_1(v) <= e^h (T(v - h) - T(v)) sums to e^h (1 - B), and k_p(v) <= 2 (2(p - 1)/e)^(p-1) k_1(v - log 2).
         """
-        return (_fold(power) * step_ball(self.effort).exp() * self.missing(place)).upper()
+        return (_fold(power) * step_ball(self.effort).exp() * self.spread_of(factor, self.missing(place))).upper()
 
-    def right_sum(self, power: int, place: int) -> Any:
+    def right_sum(self, power: int, factor: int, place: int) -> Any:
         """A bound of h times the sum of K_p over all places right of one."""
-        here = self.at(0, place) if power == 1 else self.before(place)
+        here = self.spread_of(factor, (self.at(0, place) if power == 1 else self.before(place)).upper())
         return (_fold(power) * step_ball(self.effort).exp() * here).upper()
+
+    def _factor_table(self, power: int, factor: FactorHere) -> list[Any]:
+        if self.token.is_fixed:
+            raise Unproved("token mean: a factor of a score that is a number")
+        return with_factor(self.token, power, factor, self.effort)
 
     def _table(self, power: int) -> list[Any]:
         if self.token.is_fixed:
@@ -239,3 +265,52 @@ def _small_slope(token: Token, power: int, effort: Effort) -> tuple[list[Any], i
             total += weight * (-value).exp() * value**power
         result.append(total + pad)
     return result, margin, eps
+
+
+def with_factor(token: Token, power: int, factor: FactorHere, effort: Effort) -> list[Any]:
+    """Balls of E f(x) k_p(jh + mu + s x), all errors absolute."""
+    h, s, mu = step_ball(effort), token.s, token.mu
+    slope, centre = float(s.mid()), float(mu.mid())
+    y = arb(min(effort.strip, 2 * math.pi * slope**2 / effort.step))
+    _margin(y, h)
+    error = _error_factor(y, y / s, h / s, power, arb(0)) * largest_kernel(power) * factor.mean_size(y / s)
+    low, high = (math.floor((centre - effort.reach * slope) / effort.step),
+                 math.ceil((centre + effort.reach * slope) / effort.step))  # fmt: skip
+    below, above = -math.ceil(effort.decay / effort.step), math.ceil(math.log(effort.decay + 60) / effort.step)
+    if max(high - low, above - below, effort.last - effort.first) > LARGEST:
+        raise Unproved("token mean: the lattice is too large")
+    unit = h / (s * (2 * arb.pi()).sqrt())
+    sign = -1 if token.is_turned else 1
+    weights, sizes = [], arb(0)
+    for i in range(low, high + 1):
+        x = (i * h - mu) / s
+        weight = unit * (-(x**2) / 2).exp() * factor.value(sign * x)
+        weights.append(weight)
+        sizes += abs(weight)
+    size, rate = factor.bound(arb(0))
+    left, right = (mu - low * h) / s, (high * h - mu) / s
+    if not (left > rate and right > rate):
+        raise Unproved("token mean: the factor grows beyond the places kept")
+    # beyond the last place the bound of the factor times the density decreases: a sum is below its integral
+    root = arb(2).sqrt()
+    cut = size * (rate * rate / 2).exp() * (((left - rate) / root).erfc() + ((right - rate) / root).erfc()) / 2
+    end = above * h
+    if not end.exp() > power:
+        raise Unproved("token mean: the table of the kernel ends too early")
+    spare = arb(0, (error + cut * largest_kernel(power) + sizes * _kernel(power, end)).upper())
+    product = (arb_poly([_kernel(power, j * h) for j in range(below, above + 1)]) * arb_poly(weights[::-1])).coeffs()
+    totals, absolutes = [arb(0)], [arb(0)]
+    for i, weight in zip(range(low, high + 1), weights, strict=True):
+        risen = weight * (power * i * h).exp()
+        totals.append(totals[-1] + risen)
+        absolutes.append(absolutes[-1] + abs(risen))
+    shrink, offset = (below * h).exp(), low - below + len(weights) - 1
+    result = []
+    for j in range(effort.first, effort.last + 1):
+        place = j + offset
+        value = product[place] if 0 <= place < len(product) else arb(0)
+        count = min(max(below - j - low, 0), len(weights))
+        if count:
+            value += (power * j * h).exp() * (totals[count] + arb(0, (absolutes[count] * shrink).upper()))
+        result.append(value + spare)
+    return result

@@ -7,7 +7,7 @@ from typing import Any
 from flint import arb
 
 from theorem_engine.backends.balls import real_ball
-from theorem_engine.backends.balls.functions import ball
+from theorem_engine.backends.balls.functions import as_whole, ball
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.language.lengths import Distribution
 
@@ -28,3 +28,10 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         return totals
 
     return evaluate
+
+
+def exact_lengths(value: Any) -> list[tuple[int, Any]]:
+    """Lengths and their weights; a number is a length of its own."""
+    if isinstance(value, Distribution):
+        return [(int(n), real_ball(w)) for n, w in value.weights]
+    return [(as_whole(value), arb(1))]

@@ -84,6 +84,4 @@ def _lowest_of_range(slope: Any, low: float, high: float, start: float, name: st
 
 def _is_positive(matrix: Sequence[Sequence[Any]]) -> bool:
     """Whether all leading minors are positive, by Sylvester's criterion."""
-    return all(
-        arb_mat([list(row[:k]) for row in matrix[:k]]).det() > 0 for k in range(1, len(matrix) + 1)
-    )
+    return all(arb_mat([list(row[:k]) for row in matrix[:k]]).det() > 0 for k in range(1, len(matrix) + 1))

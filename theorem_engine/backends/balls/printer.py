@@ -151,6 +151,6 @@ class BallPrinter(StrPrinter):
 
     _print_Dummy = _print_Symbol
 
-    def emptyPrinter(self, node: Any) -> str:  # noqa: N802 - SymPy's name
+    def emptyPrinter(self, node: Any) -> str:
         """Anything else has no enclosure."""
         raise NotAvailable(f"no ball code for {type(node).__name__}")

@@ -27,6 +27,7 @@ def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     except TypeError:
         raise NotAvailable(f"no certificate: the equation for {name} has no symbolic slope") from None
     ends = backend.function(parameters, list(root.args[2:4]))
+    undecided: dict[Any, str] = {}
 
     def evaluate(*values: Any) -> list[Any]:
         if any(isinstance(v, acb) for v in values):
@@ -39,9 +40,14 @@ def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         low, high = (float(ball(e).mid()) for e in ends(*values))
         start = float(rough(*[double(v) for v in values])[0])
         where = f"[{low:.6g}, {high:.6g}]"
+        # counting carries bits of its own: what it did not decide it will not decide when the same is asked again
+        key = tuple(str(v) for v in (*map(double, values), low, high))
         try:
+            if key in undecided:
+                raise Unproved(undecided[key])
             found, pieces = count_roots(dual, low, high)
         except Unproved as reason:
+            undecided[key] = str(reason)
             if math.isinf(start):
                 raise
             box, image = krawczyk(as_system(dual), sharpen(as_system(dual), [arb(start)]))
@@ -76,7 +82,7 @@ def enclose_root(dual: Any, bracket: Bracket, start: float) -> Any:
     for place in (start, middle):
         if not bracket.low <= place <= bracket.high:
             continue
-        box, image = krawczyk(as_system(dual), sharpen(as_system(dual), [arb(place)]))
+        _, image = krawczyk(as_system(dual), sharpen(as_system(dual), [arb(place)]))
         if inside.contains(image[0]):
             return image[0]
     raise Unproved(f"the root near {middle:.9g} is not enclosed")

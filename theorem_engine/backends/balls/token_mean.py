@@ -14,10 +14,12 @@ import numpy as np
 import sympy
 from flint import acb, arb, ctx
 
-from theorem_engine.backends.balls import real_ball
+from theorem_engine.backends.balls.argmax import lower_argmax
 from theorem_engine.backends.balls.claims import Unproved
-from theorem_engine.backends.balls.functions import as_whole, ball
+from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.lattice import SMALL, Brackets, Effort, Token, step_ball
+from theorem_engine.backends.balls.length_mean import exact_lengths
+from theorem_engine.backends.balls.strip import Factor
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.each_point import plain
 from theorem_engine.base.errors import NotAvailable, TheoremEngineError
@@ -31,12 +33,12 @@ STRIP = 1.5
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
-    """One exponential weight and no further factor; the rest is refused by name."""
+    """One exponential weight; the rest is refused by name."""
     first = means[0]
     if len(first.kernels) != 1:
         raise NotAvailable("no certificate: token means with two weights have no enclosure")
     if first.kernels[0].has(Hardmax):
-        raise NotAvailable("no certificate: token means at the argmax have no enclosure")
+        return lower_argmax(means, parameters, backend)
     return _Lattice(means, parameters, backend)
 
 
@@ -48,8 +50,13 @@ class _Lattice:
         self.layout = make_layout(means)
         self.has_hidden = first.has_hidden
         (x,) = first.normals
-        if any(factor != 1 for side in self.layout.brackets for _, factor in side):
-            raise NotAvailable("no certificate: token means of factors that are no weights have no enclosure")
+        sides = self.layout.brackets[: 1 + self.has_hidden]
+        self.factors = [list(dict.fromkeys(f for _, f in side if f != 1)) for side in sides]
+        self.asked = [
+            [(p, 0 if f == 1 else own.index(f) + 1) for (p,), f in side]
+            for side, own in zip(sides, self.factors, strict=True)
+        ]
+        self.bounds = [[Factor(f, x, parameters, backend) for f in own] for own in self.factors]
         lines = []
         for kernel in first.kernels[0][: 1 + self.has_hidden]:
             line = sympy.expand(kernel)
@@ -64,26 +71,24 @@ class _Lattice:
     def __call__(self, *values: Any) -> list[Any]:
         if any(isinstance(v, acb) for v in values):
             raise NotAvailable("no certificate: a token mean stands inside another integral")
-        lengths = _lengths(self.length(*values)[0])
+        lengths = exact_lengths(self.length(*values)[0])
         longest = max(n for n, _ in lengths)
-        with ctx.extraprec(60 + int(1.5 * math.log2(longest))):
+        # errors of brackets with factors are absolute, and their sums cancel
+        spare = 40 * any(self.factors)
+        with ctx.extraprec(60 + spare + int(1.5 * math.log2(longest))):
             return self._enclosed(values, lengths, longest)
 
     def _enclosed(self, values: tuple[Any, ...], lengths: list[tuple[int, Any]], longest: int) -> list[Any]:
         extra, *coefficients = (ball(v) for v in self.outer(*values))
         found = [ball(v) for v in self.lines(*values)]
-        tokens = [Token(mu, abs(s)) for mu, s in zip(found[::2], found[1::2], strict=True)]
-        if not extra == 0:
+        tokens = [Token(mu, abs(s), bool(s < 0)) for mu, s in zip(found[::2], found[1::2], strict=True)]
+        if not extra.is_zero():
             tokens.append(Token(extra.log(), arb(0)))
         power = max(item.powers[0] for item in self.layout.products)
         effort = self._effort(tokens, lengths, power, self._guess(values, longest))
-        powers: list[set[int]] = [
-            {p for (p,), _ in self.layout.brackets[0]},
-            {p for (p,), _ in self.layout.brackets[1]},
-        ][: 1 + self.has_hidden]
-        if not extra == 0:
-            powers.append({item.nobody for item in self.layout.products})
-        brackets = [Brackets(token, sorted(asked), effort) for token, asked in zip(tokens, powers, strict=True)]
+        asked = [*self.asked, *([] if extra.is_zero() else [[(item.nobody, 0) for item in self.layout.products]])]
+        here = [*([f.at(values) for f in own] for own in self.bounds), []]
+        brackets = [Brackets(token, pairs, effort, own) for token, pairs, own in zip(tokens, asked, here, strict=False)]
         integrals = [self._integral(item, brackets, lengths, effort) for item in self.layout.products]
         return [sum((coefficients[c] * integrals[p] for c, p in terms), arb(0)) for terms in self.layout.sums]
 
@@ -100,6 +105,9 @@ class _Lattice:
     def _effort(self, tokens: list[Token], lengths: list[tuple[int, Any]], power: int, size: float) -> Effort:
         longest, shortest = max(n for n, _ in lengths), min(n for n, _ in lengths)
         digits = math.log(2) * (ctx.prec - 80 - 1.5 * math.log2(longest)) + 4
+        if any(self.factors):
+            # errors are absolute then
+            digits -= min(size, 0.0)
         slopes = [float(t.s.mid()) for t in tokens if not t.is_fixed]
         need = digits + power * math.log(longest) + 6 + max((STRIP**2 / (2 * s * s) for s in slopes), default=0.0)
         if any(STRIP**2 / (2 * s * s) > need / 4 for s in slopes):
@@ -113,6 +121,9 @@ class _Lattice:
         if step <= 0:
             raise Unproved("token mean: the slope of the scores is too small for its lattice")
         decay = digits - min(size, 0.0) + power * math.log(longest)
+        if any(self.factors):
+            # what lies beyond the ends is bounded by roots
+            decay *= 2
         reach = math.sqrt(2 * (decay + 4))
         low, high = math.inf, math.inf
         for index, token in enumerate(tokens):
@@ -123,37 +134,42 @@ class _Lattice:
                 high = min(high, -mu + s * reach + math.log(decay + 5))
         return Effort(step, math.floor(low / step), math.ceil(high / step), STRIP, reach, decay + 5)
 
-    def _integral(
-        self, item: Product, brackets: list[Brackets], lengths: list[tuple[int, Any]], effort: Effort
-    ) -> Any:
+    def _integral(self, item: Product, brackets: list[Brackets], lengths: list[tuple[int, Any]], effort: Effort) -> Any:
         """The sum over u, what lies beyond its ends, and the error of the rule."""
         hidden, count = int(self.has_hidden), len(item.each)
         present = [(n, w, math.perm(n - hidden, count), n - hidden - count) for n, w in lengths if n - hidden >= count]
         if not present:
             return arb(0)
-        factors = [(brackets[0], self.layout.brackets[0][place][0][0]) for place in item.each]
-        if hidden:
-            assert item.hidden is not None
-            factors.append((brackets[1], self.layout.brackets[1][item.hidden][0][0]))
+        factors = [(brackets[0], *self.asked[0][place]) for place in item.each]
+        if item.hidden is not None:
+            factors.append((brackets[1], *self.asked[1][item.hidden]))
         if len(brackets) > 1 + hidden:
-            factors.append((brackets[1 + hidden], item.nobody))
+            factors.append((brackets[1 + hidden], item.nobody, 0))
         h, ordinary = step_ball(effort), brackets[0]
         total = arb(0)
         size = effort.last - effort.first + 1
-        tables = [table[power] for table, power in factors]
-        survival = ordinary[0]
+        tables = [table[power, factor] for table, power, factor in factors]
+        survival = ordinary[0, 0]
         for i in range(size):
             value = _powers(survival[i], present)
             for table in tables:
                 value *= table[i]
             total += value
         total *= h
-        total += arb(0).union(self._ends(factors, ordinary, present, effort))
+        is_plain = all(factor == 0 for _, _, factor in factors)
+        ends = self._ends(factors, ordinary, present, effort)
+        total += arb(0).union(ends) if is_plain else arb(0, ends)
         y = arb(STRIP)
         rho = 2 / (y.cos() ** item.powers[0] * ((2 * arb.pi() * y / h).exp() - 1))
         if not rho < 1:
             raise Unproved("token mean: the step of the lattice is too coarse")
-        return total / (1 + arb(0, rho.upper())) / math.factorial(item.powers[0] - 1)
+        if is_plain:
+            return total / (1 + arb(0, rho.upper())) / math.factorial(item.powers[0] - 1)
+        # weights are at most one: the mean of the absolute value is at most the product of those of the factors
+        most = sum((w * c for _, w, c, _ in present), arb(0))
+        for kind, _, factor in factors:
+            most *= kind.size_of(factor)
+        return total / math.factorial(item.powers[0] - 1) + arb(0, (rho * most).upper())
 
     def _ends(self, factors: Any, ordinary: Brackets, present: Any, effort: Effort) -> Any:
         """Bounds of the sum beyond both ends: one factor with a power is summed, the others are at most what they were.
@@ -161,13 +177,15 @@ class _Lattice:
         Left of the first place and right of the last one the factors without a weight are at most one, and at most
         what they are at the last place.
         """
-        chosen = next(i for i, (_, power) in enumerate(factors) if power)
-        table, power = factors[chosen]
-        left, right = table.left_sum(power, effort.first), table.right_sum(power, effort.last)
-        for i, (other, own) in enumerate(factors):
+        order = sorted(range(len(factors)), key=lambda i: factors[i][2] > 0)
+        chosen = next(i for i in order if factors[i][1])
+        table, power, factor = factors[chosen]
+        left = table.left_sum(power, factor, effort.first)
+        right = table.right_sum(power, factor, effort.last)
+        for i, (other, own, beside) in enumerate(factors):
             if i != chosen:
-                left *= other.rising(own, effort.first)
-                right *= other.falling(own, effort.last)
+                left *= other.rising(own, beside, effort.first)
+                right *= other.falling(own, beside, effort.last)
         choices = sum((w * c for _, w, c, _ in present), arb(0))
         return (left * choices + right * _powers(ordinary.at(0, effort.last), present)).upper()
 
@@ -185,12 +203,6 @@ def _powers(survival: Any, present: Any) -> Any:
             power = arb(0).union((left * upper.log()).exp().upper()) if upper > 0 else arb(0)
         total += weight * choices * power
     return total
-
-
-def _lengths(value: Any) -> list[tuple[int, Any]]:
-    if isinstance(value, Distribution):
-        return [(int(n), real_ball(w)) for n, w in value.weights]
-    return [(as_whole(value), arb(1))]
 
 
 def _plain(value: Any) -> Any:

@@ -117,7 +117,7 @@ def test_forty_digits_are_text():
         (("predict", *ORACLE, "--digits", "1000000000"), "BadRequest: digits=1000000000 is refused"),
         (("predict", *ORACLE, "--digits", "many"), "BadRequest: digits='many' is not a whole number"),
         (("predict", *ORACLE, "--digits", "2.5"), "BadRequest: digits='2.5' is not a whole number"),
-        (("predict", *ORACLE, "--certified"), "NotAvailable: "),
+        (("predict", "duranthon2026.information-sum-rule", "L=3", "--certified"), "NotAvailable: "),
         (("predict", *ORACLE, "lam=0.2"), "BadRequest: lam is given twice: '0.1' and '0.2'"),
         (("predict", *ORACLE, "--eps"), "BadRequest: --eps stands without a value"),
         (("predict", *ORACLE, "id=1"), "BadRequest: id='1' is no letter of an entry"),

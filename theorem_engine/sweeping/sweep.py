@@ -37,6 +37,7 @@ def sweep(
     mask: bool = False,
     executor: Executor | None = None,
     along: Batch | None = None,
+    scheduler: str | None = None,
     store: Path | str | StoreUse | None = None,
     **parameters: Any,
 ) -> Any:
@@ -47,9 +48,15 @@ def sweep(
     takes the largest found for the others, ``errors=False`` leaves them out, and the attributes of the data set say so.
     ``mask=True`` leaves gaps (NaN) where a point is outside a domain or a method fails, with the reason in ``status``.
     ``along`` is a batch of points that vary together, as one more dimension.
-    Entries that evaluate arrays run in one call; the others are spread over ``jobs`` worker processes.
+    Entries that evaluate arrays run in one call; the others are spread over ``jobs`` worker processes. With
+    ``scheduler``, the address of a Dask scheduler, each point is evaluated on its own by the workers there; an
+    ``executor`` does the same elsewhere, and all of them find the same numbers.
     With ``store``, a folder, every finished point is kept there, and a sweep that was stopped goes on where it was.
     """
+    if scheduler is not None:
+        if executor is not None or jobs is not None:
+            raise BadRequest("scheduler, executor and jobs each say where points are evaluated; give one of them")
+        executor = cluster(scheduler, str(getattr(id, "id", id)), progress)
     try:
         import xarray
     except ImportError:
@@ -71,7 +78,8 @@ def sweep(
     read = rows.read(points)
     use = store if isinstance(store, StoreUse) or store is None else StoreUse(store)
     run = None
-    if (use is None or not use.is_wanted) and digits is None and is_vectorised(entry, read):
+    is_here = executor is None and (use is None or not use.is_wanted)
+    if is_here and digits is None and is_vectorised(entry, read):
         rows.evaluate_together(read)
     else:
         chosen = executor or default_executor(jobs, len(points), f"{entry.id}", progress)
@@ -121,6 +129,17 @@ def _texts(letters: Mapping[str, Any]) -> dict[str, Any]:
         name: [to_text(v)[:80] for v in value[:50]] if isinstance(value, list) else to_text(value)[:200]
         for name, value in letters.items()
     }
+
+
+def cluster(scheduler: str, label: str, progress: bool | None) -> Executor:
+    """The workers of a Dask scheduler."""
+    from theorem_engine.sweeping.cluster import Cluster
+
+    if not isinstance(scheduler, str) or not scheduler.strip():
+        raise BadRequest(f"scheduler={scheduler!r} is no address, such as tcp://host:8786")
+    found = Cluster(scheduler.strip(), label, sys.stderr.isatty() if progress is None else progress)
+    found.refuse_unreachable()
+    return found
 
 
 def _read_errors(errors: bool | str, mask: bool) -> tuple[bool | str, bool]:

@@ -140,6 +140,9 @@ def sweep(
     errors: Annotated[
         str, typer.Option(metavar="WHERE", help="Where errors are worked out: every, coarse or none.")
     ] = "every",
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers evaluate the points.")
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where the same sweep was stopped; finished points are kept.")
     ] = False,
@@ -160,6 +163,7 @@ def sweep(
     letters = {name: axis_of(name, value) for name, value in letters_of(ctx).items()}
     settings: dict[str, Any] = {"digits": whole_number("digits", digits), "jobs": whole_number("jobs", jobs)}
     use = StoreUse(store or default_root(), is_wanted=resume or store is not None, fresh=not resume and store is None)
+    settings["scheduler"] = scheduler
     data = sweep(id, **settings, mask=mask, errors=accuracy_of(errors), store=use, **letters)
     if out is not None:
         write_dataset(data, out, overwrite=overwrite)

@@ -34,7 +34,7 @@ class Serial:
 
     def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """Results in order, with a progress bar if asked."""
-        return _shown((function(item) for item in items), len(items), self.label, self.progress)
+        return shown((function(item) for item in items), len(items), self.label, self.progress)
 
 
 class Processes:
@@ -54,7 +54,7 @@ class Processes:
         pool = Parallel(n_jobs=self.jobs, return_as="generator")
         parent = os.getpid()
         results = pool(delayed(_in_worker)(function, item, parent) for item in items)
-        return _shown(_or_refusal(results), len(items), self.label, self.progress)
+        return shown(_or_refusal(results), len(items), self.label, self.progress)
 
 
 def _in_worker(function: Callable[[Any], Any], item: Any, parent: int) -> Any:
@@ -103,7 +103,7 @@ def default_executor(jobs: int | None, count: int, label: str, progress: bool | 
     return Serial(label, shown)
 
 
-def _shown(results: Iterable[Any], total: int, label: str, progress: bool) -> Iterator[Any]:
+def shown(results: Iterable[Any], total: int, label: str, progress: bool) -> Iterator[Any]:
     """The results, with a bar on stderr: how many are done, how fast, and the time left."""
     if not progress:
         yield from results

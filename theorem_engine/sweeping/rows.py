@@ -194,6 +194,20 @@ def evaluate_point(job: Job) -> Found:
     return dict(found.outputs), errors, found.error_kind, found.error_level, ""
 
 
+def is_found(result: Any) -> bool:
+    """Whether data from a journal have the form of what ``evaluate_point`` gives."""
+    if not isinstance(result, (list, tuple)) or len(result) != 5:
+        return False
+    outputs, errors, kind, level, failure = result
+    return (
+        isinstance(outputs, Mapping)
+        and (errors is None or isinstance(errors, Mapping))
+        and isinstance(kind, str)
+        and (level is None or isinstance(level, float))
+        and isinstance(failure, str)
+    )
+
+
 def _identity(job: Job) -> str:
     """What the prediction rests on, for those who keep it."""
     from theorem_engine.asking.fingerprint import prediction_fingerprint

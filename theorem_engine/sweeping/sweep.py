@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from theorem_engine.asking.citation import remember
 from theorem_engine.asking.point import check_names, read_letter
 from theorem_engine.asking.prediction import check_digits
-from theorem_engine.base.errors import BadRequest, NotAvailable, OutOfDomain
-from theorem_engine.base.exact import NotANumber, read_number
+from theorem_engine.base.errors import BadRequest, JournalError, NotAvailable, OutOfDomain
+from theorem_engine.base.exact import NotANumber, read_number, to_text
 from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.entry import Entry
 from theorem_engine.sweeping.dataset import provenance, variables
 from theorem_engine.sweeping.executors import Executor, default_executor
 from theorem_engine.sweeping.grids import MAX_POINTS, Batch, Grid, batch, grid
-from theorem_engine.sweeping.rows import Rows, evaluate_point, is_vectorised
+from theorem_engine.sweeping.rows import Rows, evaluate_point, is_found, is_vectorised
+from theorem_engine.sweeping.store import StoredRun
+from theorem_engine.sweeping.tables import netcdf
 
 __all__ = ["MAX_POINTS", "Batch", "Grid", "batch", "evaluate_point", "grid", "sweep"]
 
@@ -33,7 +37,8 @@ def sweep(
     mask: bool = False,
     executor: Executor | None = None,
     along: Batch | None = None,
-    store: Path | str | None = None,
+    scheduler: str | None = None,
+    store: Path | str | StoreUse | None = None,
     **parameters: Any,
 ) -> Any:
     """An entry over the product of all parameters given as a grid, a sequence or a one-dimensional array.
@@ -43,9 +48,15 @@ def sweep(
     takes the largest found for the others, ``errors=False`` leaves them out, and the attributes of the data set say so.
     ``mask=True`` leaves gaps (NaN) where a point is outside a domain or a method fails, with the reason in ``status``.
     ``along`` is a batch of points that vary together, as one more dimension.
-    Entries that evaluate arrays run in one call; the others are spread over ``jobs`` worker processes.
+    Entries that evaluate arrays run in one call; the others are spread over ``jobs`` worker processes. With
+    ``scheduler``, the address of a Dask scheduler, each point is evaluated on its own by the workers there; an
+    ``executor`` does the same elsewhere, and all of them find the same numbers.
     With ``store``, a folder, every finished point is kept there, and a sweep that was stopped goes on where it was.
     """
+    if scheduler is not None:
+        if executor is not None or jobs is not None:
+            raise BadRequest("scheduler, executor and jobs each say where points are evaluated; give one of them")
+        executor = cluster(scheduler, str(getattr(id, "id", id)), progress)
     try:
         import xarray
     except ImportError:
@@ -65,15 +76,70 @@ def sweep(
     remember(entry)
     rows = Rows(entry, fixed, mask, digits, accuracy)
     read = rows.read(points)
-    if store is None and digits is None and is_vectorised(entry, read):
+    use = store if isinstance(store, StoreUse) or store is None else StoreUse(store)
+    run = None
+    is_here = executor is None and (use is None or not use.is_wanted)
+    if is_here and digits is None and is_vectorised(entry, read):
         rows.evaluate_together(read)
     else:
         chosen = executor or default_executor(jobs, len(points), f"{entry.id}", progress)
-        rows.evaluate_apart(points, chosen)
-    return xarray.Dataset(
+        if use is not None:
+            asked = {"entry": entry.id, "axes": _texts(axes), "fixed": _texts(fixed), "digits": digits}
+            run = StoredRun(use.root, chosen, asked, is_found, fresh=use.fresh)
+        try:
+            rows.evaluate_apart(points, run or chosen)
+        except KeyboardInterrupt:
+            if run is not None:
+                print(run.stopped_text(), file=sys.stderr)
+            raise
+        except JournalError:
+            # a net that cannot be spread is done without; a store that was asked for is not
+            if use is None or use.is_wanted:
+                raise
+            run = None
+            rows.evaluate_apart(points, chosen)
+    data = xarray.Dataset(
         *variables(rows, axes, None if along is None else (along.dimension, along.rows)),
         attrs={**provenance(entry, fixed, digits), "errors": _accuracy_text(accuracy)},
     )
+    if run is not None and use is not None:
+        if use.is_wanted:
+            run.finish(netcdf(data))
+        else:
+            run.forget()
+    return data
+
+
+@dataclass(frozen=True)
+class StoreUse:
+    """How a sweep uses a store.
+
+    Where it is not ``is_wanted``, it is a safety net: entries that evaluate arrays do without it, and a run that ends
+    well is removed. A ``fresh`` run forgets what was finished before.
+    """
+
+    root: Path | str
+    is_wanted: bool = True
+    fresh: bool = False
+
+
+def _texts(letters: Mapping[str, Any]) -> dict[str, Any]:
+    """Letters as text, for a reader of the store."""
+    return {
+        name: [to_text(v)[:80] for v in value[:50]] if isinstance(value, list) else to_text(value)[:200]
+        for name, value in letters.items()
+    }
+
+
+def cluster(scheduler: str, label: str, progress: bool | None) -> Executor:
+    """The workers of a Dask scheduler."""
+    from theorem_engine.sweeping.cluster import Cluster
+
+    if not isinstance(scheduler, str) or not scheduler.strip():
+        raise BadRequest(f"scheduler={scheduler!r} is no address, such as tcp://host:8786")
+    found = Cluster(scheduler.strip(), label, sys.stderr.isatty() if progress is None else progress)
+    found.refuse_unreachable()
+    return found
 
 
 def _read_errors(errors: bool | str, mask: bool) -> tuple[bool | str, bool]:

@@ -37,7 +37,7 @@ def write_csv(data: Any, stream: Any) -> None:
 
 def write_dataset(data: Any, path: Path, *, overwrite: bool = True) -> None:
     """A file whose ending says how: ``.csv``, or ``.nc`` for netCDF with provenance in its attributes."""
-    write_whole(path, _csv_text(data) if path.suffix == ".csv" else _netcdf(data), overwrite=overwrite)
+    write_whole(path, _csv_text(data) if path.suffix == ".csv" else netcdf(data), overwrite=overwrite)
 
 
 def _csv_text(data: Any) -> str:
@@ -46,7 +46,7 @@ def _csv_text(data: Any) -> str:
     return stream.getvalue()
 
 
-def _netcdf(data: Any) -> bytes:
+def netcdf(data: Any) -> bytes:
     """The file in memory: the HDF5 library, left alone with a full disk, brings the whole process down."""
     # SciPy is always there; it writes the older netCDF 3, which has no compression
     has_hdf5 = find_spec("h5netcdf") is not None and find_spec("h5py") is not None

@@ -29,7 +29,7 @@ _LIST = re.compile(r"[-+.0-9eE/]+(?:,[-+.0-9eE/]+)+")
 _ID = re.compile(r"[a-z][a-z0-9]*\.[a-z][a-z0-9.-]*")
 _LETTERS, _LEFT_OVER = "theorem_engine.language.letters", "theorem_engine.left_over"
 #: Parameters of the Python functions themselves, which no letter can be named after.
-_TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor", "mask", "store", "along")
+_TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor", "mask", "store", "along", "scheduler")
 
 
 class Query(TyperCommand):

@@ -28,6 +28,7 @@ from theorem_engine.showing.commandline.arguments import (
     whole_number,
 )
 from theorem_engine.showing.commandline.data_commands import add_commands as add_data_commands
+from theorem_engine.showing.commandline.runs import app as runs_app
 
 app = typer.Typer(
     help="Theorems by name: find them, read them, evaluate them.",
@@ -140,16 +141,31 @@ def sweep(
     errors: Annotated[
         str, typer.Option(metavar="WHERE", help="Where errors are worked out: every, coarse or none.")
     ] = "every",
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers evaluate the points.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the same sweep was stopped; finished points are kept.")
+    ] = False,
+    store: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Keep the run in this folder, and go on with it there.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Evaluate an entry over a grid; prints CSV, or writes .csv or .nc with --out."""
-    from theorem_engine.sweeping.sweep import sweep
+    """Evaluate an entry over a grid; prints CSV, or writes .csv or .nc with --out.
+
+    A sweep that takes long keeps its finished points: stopped, it goes on with --resume.
+    """
+    from theorem_engine.sweeping.store import default_root
+    from theorem_engine.sweeping.sweep import StoreUse, sweep
     from theorem_engine.sweeping.tables import dataset_json, write_csv, write_dataset
 
     check_out(out, (".csv", ".nc"), overwrite)
     letters = {name: axis_of(name, value) for name, value in letters_of(ctx).items()}
     settings: dict[str, Any] = {"digits": whole_number("digits", digits), "jobs": whole_number("jobs", jobs)}
-    data = sweep(id, **settings, mask=mask, errors=accuracy_of(errors), **letters)
+    use = StoreUse(store or default_root(), is_wanted=resume or store is not None, fresh=not resume and store is None)
+    settings["scheduler"] = scheduler
+    data = sweep(id, **settings, mask=mask, errors=accuracy_of(errors), store=use, **letters)
     if out is not None:
         write_dataset(data, out, overwrite=overwrite)
     if as_json:
@@ -372,6 +388,7 @@ def doctor(
 
 
 add_data_commands(app)
+app.add_typer(runs_app, name="runs")
 
 
 def main() -> None:

@@ -1,0 +1,127 @@
+"""A real scheduler and two workers on this machine: the same numbers as here, whatever happens to a worker."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import theorem_engine as te
+from tests.theorem_engine.command_line import error_of
+from theorem_engine.base.errors import BadRequest, NotAvailable, OutOfDomain
+from theorem_engine.sweeping import cluster
+from theorem_engine.sweeping.cluster import Cluster
+from theorem_engine.sweeping.executors import Serial
+
+distributed = pytest.importorskip("distributed")
+ROOT = Path(__file__).resolve().parents[3]
+ID = "liao2026.null-error"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def started(*words):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", *words], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+@pytest.fixture(scope="module")
+def machines():
+    """The address of a scheduler, and the processes of its two workers."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    port = address.rpartition(":")[2]
+    processes = [started("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")]
+    worker = (
+        "distributed.cli.dask_worker",
+        address,
+        "--host",
+        "127.0.0.1",
+        "--nthreads",
+        "1",
+        "--no-nanny",
+        "--no-dashboard",
+    )
+    try:
+        processes += [started(*worker) for _ in range(2)]
+        with distributed.Client(address, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+        yield address, processes[1:]
+    finally:
+        for process in reversed(processes):
+            process.kill()
+            process.wait()
+
+
+def test_an_unreachable_scheduler_is_an_error_within_ten_seconds():
+    sweep = te.sweep
+    begin = time.monotonic()
+    with pytest.raises(NotAvailable, match="no scheduler answers at"):
+        sweep("gaussian.erf-mean", t=[0, 1], g=1, scheduler=f"tcp://127.0.0.1:{free_port()}")
+    assert time.monotonic() - begin < 10
+
+
+@pytest.mark.parametrize("address", ["", "nowhere", "http://x", 5])
+def test_what_is_no_address_is_refused(address, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", 2.0)
+    with pytest.raises((BadRequest, NotAvailable)):
+        te.sweep("gaussian.erf-mean", t=[0, 1], g=1, scheduler=address)
+
+
+def test_only_one_place_is_named():
+    with pytest.raises(BadRequest, match="give one of them"):
+        te.sweep("gaussian.erf-mean", t=[0, 1], g=1, scheduler="tcp://127.0.0.1:1", jobs=2)
+
+
+def test_a_worker_of_another_engine_is_refused():
+    with pytest.raises(NotAvailable, match="another version"):
+        cluster._in_worker([1], function=abs, engine="another")
+
+
+@pytest.mark.campaign
+def test_a_cluster_finds_the_numbers_of_one_process(machines, tmp_path):
+    address, _ = machines
+    axes = {"c": te.grid("1/2", 3, 20), "gamma": te.grid(1, 5, 20), "nonlinearity": "tanh", "errors": False}
+    there = te.sweep(ID, scheduler=address, **axes)
+    assert there.identical(te.sweep(ID, executor=Serial(), **axes))
+    kept = te.sweep(ID, scheduler=address, store=tmp_path, **axes)
+    assert kept.identical(there)
+    random = {"task": "spiked", "nu": 1, "L": 3, "alpha": [1, 2], "draws": 256}
+    drawn = te.sweep("duranthon2026.bayes-learner", scheduler=address, **random)
+    assert drawn.identical(te.sweep("duranthon2026.bayes-learner", executor=Serial(), **random))
+
+
+@pytest.mark.campaign
+def test_errors_of_points_come_back_as_they_are(machines):
+    address, _ = machines
+    with pytest.raises(OutOfDomain, match="lam=-1 is outside"):
+        list(Cluster(address).map(_predicted, ["0.1", -1]))
+    assert "OutOfDomain" in error_of(
+        "sweep", "marion2025.oracle-risk", "lam=-1,1", "gamma=1", "d=9", "L=2", "--scheduler", address
+    )
+
+
+def _predicted(lam):
+    return float(te.predict("marion2025.oracle-risk", lam=lam, gamma=1, d=9, L=2))
+
+
+@pytest.mark.campaign
+def test_the_loss_of_a_worker_is_survived(machines):
+    """The last test of this file: one of its workers is gone after it."""
+    address, workers = machines
+    axes = {"c": te.grid("1/2", 3, 20), "gamma": te.grid(1, 5, 20), "nonlinearity": "tanh", "errors": False}
+    killer = threading.Timer(0.5, workers[0].kill)
+    killer.start()
+    there = te.sweep(ID, scheduler=address, **axes)
+    killer.join()
+    assert workers[0].wait(10) != 0
+    assert there.identical(te.sweep(ID, executor=Serial(), **axes))

@@ -139,8 +139,8 @@ def fig_5(L=10):
     """
     import numpy as np
 
-    signals = {"spiked": te.grid(1, 10, 19), "max": te.grid(1, 5, 17)}
-    #: The softplus minimum is followed up to this signal, in the spiked task only.
+    signals = {"spiked": te.grid(1, 10, 10), "max": te.grid(1, 5, 9)}
+    # the softplus minimum is followed up to this signal, in the spiked task only.
     weak = {"softmax": {"spiked": 10, "max": 5}, "softplus": {"spiked": 2, "max": 0}}
     parts = {}
     for task, places in signals.items():
@@ -184,7 +184,7 @@ def panels_5(data):
     least={"longest": 1},
 )
 def length(nu="5", longest=10**6):
-    """Minimal risk of every activation against L from 1 to a million, both tasks, at one signal strength.
+    """Minimal risk of every activation against L from 1 to ``longest``, both tasks, at one signal strength.
 
     Linear weights need a signal of the order of L, softmax one of the order of log L (spiked) or sqrt(log L) (max).
     """

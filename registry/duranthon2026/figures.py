@@ -1,7 +1,7 @@
 """Figures 2, 4 and 5 of the paper, and risks against the length of the sequences."""
 
 import theorem_engine as te
-from theorem_engine import BLACK, Axis, Curve, Dots, Level, Panel, Source, curves, declare_figure, side_by_side
+from theorem_engine import BLACK, Axis, Curve, Dots, Level, Panel, Source, declare_figure
 
 WORK = "2509.21936"
 MINIMAL, BAYES = "duranthon2026.minimal-risk", "duranthon2026.bayes-risk"
@@ -43,8 +43,8 @@ def fig_2(count=17):
     for task, top in zip(TASKS, (8, 5), strict=True):
         for name, length in LENGTHS.items():
             lines = {**minimal(RIVALS, task=task, L=length), "bayes": (BAYES, {"task": task, "L": length})}
-            parts[f"{task}_{name}"] = curves("nu", te.grid(0, top, count), lines, "risk")
-    return side_by_side(parts)
+            parts[f"{task}_{name}"] = te.curves("nu", te.grid(0, top, count), lines, "risk")
+    return te.side_by_side(parts)
 
 
 @fig_2.panels
@@ -139,12 +139,12 @@ def fig_5(L=10):
     """
     import numpy as np
 
-    signals = {"spiked": te.grid(1, 10, 19), "max": te.grid(1, 5, 17)}
-    #: The softplus minimum is followed up to this signal, in the spiked task only.
+    signals = {"spiked": te.grid(1, 10, 10), "max": te.grid(1, 5, 9)}
+    # the softplus minimum is followed up to this signal, in the spiked task only.
     weak = {"softmax": {"spiked": 10, "max": 5}, "softplus": {"spiked": 2, "max": 0}}
     parts = {}
     for task, places in signals.items():
-        part = curves("nu", places, minimal(RIVALS, task=task, L=L), "risk")
+        part = te.curves("nu", places, minimal(RIVALS, task=task, L=L), "risk")
         for name, reached in weak.items():
             here = [float(x) for x in places if float(x) <= reached[task]]
             risks = np.full(part.sizes["nu"], np.nan)
@@ -156,7 +156,7 @@ def fig_5(L=10):
                 risks[: len(here)] = np.where(exists, wrong["risk"].values, np.nan)
             part[f"mismatched_{name}"] = (("nu",), risks)
         parts[task] = part
-    return side_by_side(parts).assign_attrs(uniform=1 - 1 / L)
+    return te.side_by_side(parts).assign_attrs(uniform=1 - 1 / L)
 
 
 @fig_5.panels
@@ -186,12 +186,12 @@ def panels_5(data):
     least={"longest": 1},
 )
 def length(nu="5", longest=10**6):
-    """Minimal risk of every activation against L from 1 to a million, both tasks, at one signal strength.
+    """Minimal risk of every activation against L from 1 to ``longest``, both tasks, at one signal strength.
 
     Linear weights need a signal of the order of L, softmax one of the order of log L (spiked) or sqrt(log L) (max).
     """
     places = [n for k in range(7) for n in (10**k, 3 * 10**k) if n <= longest]
-    return side_by_side({task: curves("L", places, minimal(ALL, task=task, nu=nu), "risk") for task in TASKS})
+    return te.side_by_side({task: te.curves("L", places, minimal(ALL, task=task, nu=nu), "risk") for task in TASKS})
 
 
 @length.panels

@@ -2,8 +2,6 @@
 
 import theorem_engine as te
 from theorem_engine import BLACK, Axis, Curve, Dots, Level, Panel, Source, declare_figure
-from theorem_engine.sweeping.executors import default_executor
-from theorem_engine.sweeping.resumed import Resumed
 
 TUNED, LEARNER, LIMIT = "duranthon2026.erm-tuned", "duranthon2026.bayes-learner", "duranthon2026.large-sample-limit"
 CURVE, HARD = "duranthon2026.learning-curve", "duranthon2026.hard-phase"
@@ -21,6 +19,9 @@ ACTIVATIONS = ("softmax", "linear")
 
 def executor(label, count, folder, jobs):
     """Worker processes with a progress bar; finished points are kept in the folder, if one is named."""
+    from theorem_engine.sweeping.executors import default_executor
+    from theorem_engine.sweeping.resumed import Resumed
+
     inner = default_executor(jobs, count, label, None)
     return Resumed(f"{folder}/{label}.jsonl", inner) if folder else inner
 

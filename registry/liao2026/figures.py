@@ -15,12 +15,9 @@ from theorem_engine import (
     Panel,
     Source,
     Surface,
-    curves,
     declare_figure,
-    side_by_side,
 )
 from theorem_engine.base.errors import OutOfDomain
-from theorem_engine.checking.simulated import simulate_with
 from theorem_engine.language.domains import Rejected
 from theorem_engine.registry.liao2026.notation import WORK
 from theorem_engine.registry.liao2026.readers import read_weights
@@ -53,7 +50,7 @@ def place(label):
 
 def limits(axis, places, lines):
     """Errors in the limit along one axis."""
-    return curves(axis, places, lines, "error")
+    return te.curves(axis, places, lines, "error")
 
 
 def by_size(tokens, lines):
@@ -133,7 +130,7 @@ def fig_1(runs=4, seed=0, paper_size=False):
     half = min(shrink, 2)
     aligned = {**TANH, "p": 512 // half, "n": 2048 // half, "gamma": 0.01, "weights": "aligned"}
     small = {**TANH, "p": 4096 // shrink, "n": 1024 // shrink}
-    return side_by_side({
+    return te.side_by_side({
         "a": (
             limits("gamma", te.grid("0.001", 100, 41, log=True), {
                 "tanh": (ATTENTION, {**TANH, "c": 4}), "ridge": (RIDGE, {"c": 4})}),
@@ -191,7 +188,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
         else:
             simulated = as_defined(runs, seed + line, lambda g, q={**f, **size}: {**q, "gamma": g})
         right.append(dots("gamma", few, simulated, name))
-    return side_by_side({"a": left, "b": right})
+    return te.side_by_side({"a": left, "b": right})
 
 
 def _softmax(size, runs, seed):
@@ -203,6 +200,7 @@ def _softmax(size, runs, seed):
 
 def _with_given_weights(point, runs, seed):
     """Errors with a file's own weights, which no entry need describe."""
+    from theorem_engine.checking.simulated import simulate_with
 
     def simulated(gamma, number):
         here = {**point, "gamma": gamma}
@@ -248,7 +246,7 @@ def fig_3(runs=4, seed=0, paper_size=False):
     three = {"cos": COS, "tanh": TANH, "clip": CLIP}
     half = min(shrink, 2)
     flat = {**COS, "p": 512 // half, "n": 2048 // half, "gamma": 0.01, "weights": "aligned"}
-    return side_by_side({
+    return te.side_by_side({
         "a": (
             limits("r", te.grid(0, 1, 41), {
                 "cubic": (ATTENTION, {**CUBIC, "c": 1, **level}),
@@ -290,7 +288,7 @@ def fig_4(c="1"):
         for name, f in (("tanh", TANH), ("clip", CLIP))
         for word in ("unit-aligned", "orthogonal")
     }
-    return side_by_side({"a": limits("snr", te.grid(0, 4, 41), lines)}).assign_attrs(c=str(c))
+    return te.side_by_side({"a": limits("snr", te.grid(0, 4, 41), lines)}).assign_attrs(c=str(c))
 
 
 @fig_4.panels
@@ -315,7 +313,7 @@ def fig_5(ratios=("0.25", "1", "4")):
     for c in ratios:
         lines[f"tanh_{c}"] = (ATTENTION, {**TANH, "c": c, "gamma": 1, "weights": "unit-aligned"})
         lines[f"ridge_{c}"] = (RIDGE, {"c": c, "gamma": 1})
-    return side_by_side({"a": limits("snr", te.grid(0, 8, 41), lines)})
+    return te.side_by_side({"a": limits("snr", te.grid(0, 8, 41), lines)})
 
 
 @fig_5.panels

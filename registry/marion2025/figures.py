@@ -15,7 +15,6 @@ from theorem_engine import (
     Source,
     Words,
     declare_figure,
-    side_by_side,
 )
 from theorem_engine.registry.marion2025.methods import uniform_inner_products
 from theorem_engine.registry.marion2025.notation import PRODUCTS
@@ -90,7 +89,7 @@ def fig_3(runs=30, seed=0):
         starts = te.batch("run", **random_starts(MODEL["d"], runs, seed, setting["manifold"]))
         path = te.sweep("marion2025.pgd", errors=False, along=starts, trajectory=setting["log"], **law, **MODEL)
         parts[name] = with_excess(path, law["lam"], law["schedule"], **MODEL)
-    return side_by_side(parts, shared=("run",))
+    return te.side_by_side(parts, shared=("run",))
 
 
 STEP = Axis("step")

@@ -20,6 +20,7 @@ def test_what_should_die_out_along_the_flow_does():
 def test_risks_rise_with_the_length_and_softmax_is_lowest():
     drawn = te.figure("duranthon2026.length", nu="2.5", longest=30)
     for task in ("spiked", "max"):
+        assert drawn.data[f"{task}_L"].values.tolist() == [1, 3, 10, 30]
         risks = {name.removeprefix(f"{task}_"): drawn.data[name].values for name in drawn.data if name.startswith(task)}
         assert all(np.all(np.diff(values) > 0) for values in risks.values())
         assert all(np.all(values >= risks["softmax"] - 1e-12) for values in risks.values())

@@ -58,13 +58,14 @@ def papers() -> tuple[str, ...]:
 
 
 def load(paper: str) -> None:
-    """Import every module of one paper."""
+    """Import every module of one paper but ``methods``, which declares nothing and is imported by whoever computes."""
     if paper in _loaded or paper not in papers():
         return
     _loaded.add(paper)
     package = importlib.import_module(f"theorem_engine.registry.{paper}")
     for module in sorted(m.name for m in pkgutil.walk_packages(package.__path__, package.__name__ + ".")):
-        importlib.import_module(module)
+        if module.rpartition(".")[2] != "methods":
+            importlib.import_module(module)
 
 
 def load_all() -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import networkx
 import sympy
 
 from theorem_engine.base.errors import DeclarationError
@@ -87,6 +86,9 @@ def _searches(recipe: Mapping[Any, How]) -> dict[str, Search | Descent]:
 
 def _circular(equations: Mapping[Any, Any]) -> set[Any]:
     """Letters that depend on themselves."""
+    # only statements with a recipe need it, and it takes longer to import than a paper
+    import networkx
+
     graph = networkx.DiGraph()
     for symbol, equation in equations.items():
         graph.add_edges_from((symbol, other) for other in strip(equation).free_symbols if other in equations)

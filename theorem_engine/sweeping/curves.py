@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from theorem_engine.base.exact import as_float, read_number
 from theorem_engine.sweeping.sweep import sweep
 
 if TYPE_CHECKING:
@@ -15,18 +16,18 @@ def curves(axis: str, places: Any, lines: Mapping[str, tuple[str, Mapping[str, A
     """One output of several entries along a letter: ``lines`` maps a label to an entry and the letters held fixed.
 
     >>> found = curves("L", [2, 4], {"linear": ("marion2025.linear-risk", {"gamma": 1})}, "risk")
-    >>> found["linear"].dims
-    ('L',)
+    >>> found["linear"].coords["L"].values.tolist()
+    [2, 4]
     """
     import xarray
 
-    found: dict[str, Any] = {}
-    where: Any = None
-    for label, (entry, fixed) in lines.items():
-        values = sweep(entry, errors=False, **{axis: places}, **fixed)[output]
-        where = values[axis].values
-        found[label] = ((axis,), values.values)
-    return xarray.Dataset(found, coords={} if where is None else {axis: where})
+    found = {
+        label: ((axis,), sweep(entry, errors=False, **{axis: places}, **fixed)[output].values)
+        for label, (entry, fixed) in lines.items()
+    }
+    # a letter that may be more than a number has no coordinate of its own in a sweep
+    where = [place if isinstance(place, int) else as_float(read_number(place)) for place in places]
+    return xarray.Dataset(found, coords={axis: where})
 
 
 def side_by_side(

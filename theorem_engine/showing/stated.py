@@ -264,6 +264,8 @@ class _Author:
         items: list[Line | Words] = []
         for item in found.items:
             items.append(Line(item.left, self._narrow(names, item.right)) if isinstance(item, Line) else item)
+        if names.hides_letters:
+            found.remarks.append("An abbreviation may depend on letters that are minimised or averaged over.")
         if names.definitions:
             items.append(Words(word("with the abbreviations")))
             items += [Line(left, right) for left, right in names.definitions]

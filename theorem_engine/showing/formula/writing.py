@@ -336,7 +336,8 @@ class Pen:
                 below = number("".join(places))
                 self.by_position = True
             else:
-                below = row(*(self.name(letters[name]) for name in node.derivatives))
+                names = [self.name(letters[name]) for name in node.derivatives]
+                below = row(*names) if all(x.kind == "sign" for x in names) else listed(names)
             head = row(script(sign(r"\partial", "∂"), below), GAP, head, level=ATOM)
         arguments = []
         for letter, value in zip(present, node.args, strict=True):

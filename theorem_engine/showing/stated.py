@@ -30,7 +30,7 @@ from theorem_engine.showing.formula.writing import Aside, Pen
 from theorem_engine.showing.variants import IN_BRACES, Variant, variants_of
 
 #: Values of a brace wider than this get names of their own.
-_BRACE = 64
+_BRACE = 110
 _ABBREVIATIONS = ("h", "u", "r", "a", "w", "f", "H")
 
 
@@ -277,7 +277,7 @@ class _Author:
         pairs = []
         for value, condition in zip(right.parts[::2], right.parts[1::2], strict=True):
             short = names.shortened(value)
-            pairs.append((names._named(value) if short.width > _BRACE * 4 else short, names.shortened(condition)))
+            pairs.append((names._named(value) if short.width > _BRACE else short, names.shortened(condition)))
         return cases(*pairs)
 
 

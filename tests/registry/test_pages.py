@@ -16,6 +16,7 @@ from theorem_engine.language.figure import figures
 from theorem_engine.showing.commandline.commands import app
 from theorem_engine.showing.example import example_of
 from theorem_engine.showing.figure_page import figure_page
+from theorem_engine.showing.formula.lines import plain
 from theorem_engine.showing.page import entry_html, entry_text
 from theorem_engine.showing.stated import stated
 
@@ -61,10 +62,10 @@ def _check_text(entry):
     assert not CUT.search(text), CUT.search(text)
     assert not [line for line in text.splitlines() if len(line) > 80]
     found = stated(entry)
-    unexplained = [repr(tree) for tree, _, meaning in found.letters if not meaning]
+    unexplained = [plain(tree) for tree, _, meaning in found.letters if not meaning]
     assert not unexplained
     for tree, _, _ in found.letters:
-        assert f"  {tree!r} " in text
+        assert f"  {plain(tree)} " in text
 
 
 def _check_latex(entry):

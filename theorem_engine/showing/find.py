@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
@@ -126,7 +126,7 @@ def find(text: str = "", paper: str | None = None) -> Entries:
     ['marion2025.linear-risk']
     """
     everything = {entry.id: entry for entry in catalogue.all_entries()}
-    importlib.import_module("theorem_engine.showing.page")
+    _teach_latex()
     table = _select(read_rows(), text, paper)
     found = tuple(everything[row.id] for row in table.rows)
     return Entries(table.rows, table.text, table.figures, table.nearest, found)
@@ -165,7 +165,21 @@ def entry(id: str) -> Entry:
     """
     # an entry that is looked at shows itself as a page
     importlib.import_module("theorem_engine.showing.page")
+    _teach_latex()
     return catalogue.find_entry(id)
+
+
+def _teach_latex() -> None:
+    """Let entries write themselves as LaTeX; what does is imported when the first is asked to."""
+    from theorem_engine.language.entry import Entry
+
+    Entry.typeset = staticmethod(_typeset)
+
+
+def _typeset(entry: Entry, chosen: Mapping[str, Any]) -> str:
+    from theorem_engine.showing.latex_page import entry_latex
+
+    return entry_latex(entry, chosen)
 
 
 def is_figure(id: str) -> bool:
@@ -186,7 +200,7 @@ def is_figure(id: str) -> bool:
 
 def entries() -> list[Entry]:
     """Every entry of every paper, in order of their ids."""
-    importlib.import_module("theorem_engine.showing.page")
+    _teach_latex()
     return catalogue.all_entries()
 
 

@@ -7,19 +7,15 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-import sympy
-
 from theorem_engine.base.exact import to_text
 from theorem_engine.language.entry import MARKS, Entry
 from theorem_engine.language.letters import conventions_of
-from theorem_engine.language.operators.base import outermost_operators
 from theorem_engine.language.statement import strip
 from theorem_engine.showing.example import example_of
 from theorem_engine.showing.formula.lines import mathml, mathml_lines, plain, text_lines
 from theorem_engine.showing.formula.names import read_name
 from theorem_engine.showing.formula.tree import EMPTY, EQUALS, RELATION, Tree, row
-from theorem_engine.showing.formula.writing import Pen
-from theorem_engine.showing.latex_page import entry_latex
+from theorem_engine.showing.rule_text import readable, rule_text
 from theorem_engine.showing.stated import Line, Stated, Words, stated
 from theorem_engine.showing.ways import ways_of
 
@@ -172,32 +168,6 @@ def _ways(entry: Entry) -> Iterator[str]:
         yield f"{words}: {'; '.join(plain(equation(line)) for line in lines)}"
 
 
-def readable(text: str) -> str:
-    """Domains as people write them.
-
-    >>> readable("(0, oo)")
-    '(0, ∞)'
-    """
-    return text.replace("oo)", "∞)").replace("oo]", "∞]").replace("(-oo", "(−∞").replace("-> oo", "→ ∞")
-
-
-def rule_text(rule: Any) -> str:
-    """A requirement or caution as a sentence, its relation as mathematics."""
-    relation = getattr(rule, "relation", None)
-    said = getattr(rule, "meaning", None) or getattr(rule, "message", "")
-    if not isinstance(relation, sympy.Basic) or not said:
-        return str(rule.text())
-    only = getattr(rule, "only", None)
-    where = "" if not only else "; only with " + ", ".join(f"{a} = {to_text(b)}" for a, b in _pairs(only))
-    shown = "" if outermost_operators(relation) else f" ({plain(Pen().write(relation))})"
-    return f"{said}{shown}{where}"
-
-
-def _pairs(only: Any) -> list[tuple[str, Any]]:
-    """Options with their values: one pair, or several."""
-    return [only] if isinstance(only[0], str) else list(only)
-
-
 def _example_text(entry: Entry) -> list[str]:
     example = example_of(entry)
     if example is None:
@@ -280,7 +250,6 @@ class _Pages:
 
     text = staticmethod(entry_text)
     html = staticmethod(entry_html)
-    latex = staticmethod(entry_latex)
 
 
 Entry.pages = _Pages()

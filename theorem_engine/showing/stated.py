@@ -13,6 +13,7 @@ from theorem_engine.language.entry import Entry
 from theorem_engine.language.statement import LabelSlot, Statement, Unknown, strip
 from theorem_engine.showing.formula import operators as _operators  # noqa: F401 - operators register how they are written
 from theorem_engine.showing.formula.abbreviations import Abbreviations
+from theorem_engine.showing.formula.lines import plain
 from theorem_engine.showing.formula.names import read_name
 from theorem_engine.showing.formula.tree import (
     EMPTY,
@@ -110,7 +111,7 @@ class _Author:
         names: dict[str, None] = {}
         for symbol, meaning in pen.letters.items():
             tree = read_name(sympy.latex(symbol))
-            key = f"{tree!r}: {meaning}"
+            key = f"{plain(tree)}: {meaning}"
             if symbol in given or any(x.name == symbol.name and x.latex_name == sympy.latex(symbol) for x in given):
                 continue
             if key not in names:

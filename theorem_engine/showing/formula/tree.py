@@ -50,11 +50,6 @@ class Tree:
         same = self.kind == other.kind and self.data == other.data and self.level == other.level
         return same and self.parts == other.parts
 
-    def __repr__(self) -> str:
-        from theorem_engine.showing.formula.lines import plain
-
-        return plain(self)
-
 
 def sign(latex: str, text: str | None = None, kind: str = NAME) -> Tree:
     """One sign: its LaTeX, and its text where that differs."""

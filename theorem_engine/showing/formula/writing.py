@@ -14,6 +14,7 @@ from theorem_engine.language.functions import positive_part
 from theorem_engine.language.operators.optimum import Minimum
 from theorem_engine.language.operators.spectral_mean import SpectralMean
 from theorem_engine.language.statement import Total
+from theorem_engine.showing.formula.lines import plain
 from theorem_engine.showing.formula.names import read_form, read_name
 from theorem_engine.showing.formula.tree import (
     ATOM,
@@ -380,7 +381,7 @@ class Marked(sympy.Symbol):
 
     def __new__(cls, tree: Tree, **assumptions: Any) -> Any:
         """Symbols with trees that read alike are the same."""
-        found = sympy.Symbol.__xnew__(cls, repr(tree), **{"commutative": True, **assumptions})
+        found = sympy.Symbol.__xnew__(cls, plain(tree), **{"commutative": True, **assumptions})
         found.tree = tree
         return found
 

@@ -31,7 +31,7 @@ from theorem_engine import (
 var = notation(
     "duranthon2026",
     conventions=(
-        "nu is the strength of the signal; Delta is the standard deviation of the label noise, and Delta^2 its variance.",
+        "nu is the strength of the signal; Delta is the standard deviation of the label noise, Delta^2 its variance.",
         "k* and v* have squared norm D, the dimension; overlaps are inner products over D.",
         "epsilon is the position of the hidden token, not a noise.",
     ),

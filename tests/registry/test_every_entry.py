@@ -1,6 +1,5 @@
 """What holds for every entry of every paper, on the day it is added."""
 
-import re
 import warnings
 
 import numpy as np

@@ -345,8 +345,9 @@ class Entry:
 
         ``latex(task="max")`` writes the case asked for; where nothing was set to write pages, the equations alone.
         """
-        if self.typeset is not None:
-            return self.typeset(self, chosen)
+        typeset = type(self).typeset
+        if typeset is not None:
+            return typeset(self, chosen)
         return "\n".join(self._equation_lines())
 
     def _equation_lines(self) -> list[str]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import networkx
-import sympy
 
 from theorem_engine.base.errors import DeclarationError
 from theorem_engine.language.operators.base import distinct_nodes

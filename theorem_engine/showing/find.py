@@ -120,7 +120,8 @@ def find(text: str = "", paper: str | None = None) -> Entries:
     """Entries that contain every word of a text, or another for the same thing, and figures beside them.
 
     Those come first that have the words in their id, then title, letters, text. A word that occurs nowhere is
-    answered with the nearest. Upper and lower case are the same. With ``paper`` only the entries of that paper are listed.
+    answered with the nearest. Upper and lower case are the same. With ``paper`` only that paper is
+    searched.
 
     >>> [entry.id for entry in find("linear predictor")]
     ['marion2025.linear-risk']

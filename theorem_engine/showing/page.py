@@ -158,7 +158,7 @@ def _gives(name: str, output: Any, found: Stated) -> tuple[str, str, str]:
     return name, symbol, f"{output.meaning}{limits}"
 
 
-def _letters(found: Stated) -> list[tuple[str, str]]:
+def _letters(found: Stated) -> list[tuple[str, ...]]:
     rows = [(plain(tree), meaning) for tree, _, meaning in found.letters]
     return [*rows, *found.functions.items()]
 

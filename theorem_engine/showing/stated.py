@@ -141,7 +141,8 @@ class _Author:
             for label, leaf in _leaves(name, shape):
                 found += self._output(label, leaf, statement, written, used)
         done: set[Any] = set()
-        while waiting := [s for s in written if s in set(_symbols(used)) and s not in done and not _is_output(s, statement)]:
+        outputs = {leaf for shape in statement.outputs.values() for _, leaf in _leaves("", shape)}
+        while waiting := [s for s in written if s in set(_symbols(used)) - done - outputs]:
             unknown = [s for s in waiting if isinstance(statement.equations.get(s), Unknown)]
             group = [s for s in written if isinstance(statement.equations.get(s), Unknown)] if unknown else []
             for symbol in dict.fromkeys((*(s for s in waiting if s not in group), *group)):
@@ -233,17 +234,18 @@ class _Author:
 
     def _lay(self, found: Stated, equations: list[_Equation]) -> None:
         unknown = [e for e in equations if e.is_unknown]
-        told = False
+        told = ended = False
         for equation in equations:
             if equation.is_unknown and not told:
                 names = fence(listed([e.left for e in unknown])) if len(unknown) > 1 else unknown[0].left
-                found.items.append(Words(row(word("where "), names, word(" solves" if len(unknown) == 1 else " solve"))))
+                verb = word(" solves" if len(unknown) == 1 else " solve")
+                found.items.append(Words(row(word("where "), names, verb)))
                 found.items += [Line(e.left, e.right) for e in unknown]
                 told = True
             if not equation.is_unknown:
-                if told is True:
+                if told and not ended:
                     found.items.append(Words(word("and")))
-                    told = None  # type: ignore[assignment]
+                    ended = True
                 found.items.append(Line(equation.left, equation.right))
 
     def _tell(self, found: Stated, asides: Iterable[Aside], told: dict[Tree, set[Any]]) -> None:
@@ -303,10 +305,6 @@ def _symbols(expressions: Sequence[Any]) -> Iterator[Any]:
     for expression in expressions:
         found = sympy.sympify(expression) if not isinstance(expression, sympy.MatrixBase) else expression
         yield from found.free_symbols
-
-
-def _is_output(symbol: Any, statement: Statement) -> bool:
-    return any(symbol is leaf for shape in statement.outputs.values() for _, leaf in _leaves("", shape))
 
 
 @cache

@@ -178,7 +178,9 @@ def _spaced(parts: list[Tree]) -> list[Tree]:
 
 
 def _is_bracket(part: Tree) -> bool:
-    return part.kind == "fence" or (part.kind == "sign" and (part.data[1] in "()[]|/," or part.data[2] in (BINARY, RELATION)))
+    if part.kind != "sign":
+        return part.kind == "fence"
+    return part.data[1] in "()[]|/," or part.data[2] in (BINARY, RELATION)
 
 
 def _is_prefix(part: Tree) -> bool:

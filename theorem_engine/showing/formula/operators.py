@@ -174,7 +174,8 @@ def _tokens(pen: Pen, node: Any, normals: list[Tree], signs: list[Tree], at: Any
 def _exponential(pen: Pen, logarithm: Any) -> Tree:
     if isinstance(logarithm, Hardmax):
         inner = pen.write(logarithm.args[0])
-        return row(sign(r"\lim_{b\to\infty}", "lim(b → ∞) ", PREFIX), pen._power_of_e(Marked(sign("b")) * Marked(inner)))
+        growing = pen.write(sympy.exp(Marked(sign("b")) * Marked(inner)))
+        return row(sign(r"\lim_{b\to\infty}", "lim(b → ∞) ", PREFIX), growing)
     if logarithm == -sympy.oo:
         return number("0")
     if isinstance(logarithm, log_softplus):
@@ -388,7 +389,8 @@ def _state(pen: Pen, node: Any, index: int) -> Tree:
         if index == 0:
             return word("the steps logged")
         if index <= size:
-            return fence(listed([call(names[index - 1], number("0")), sign(r"\dots", "…"), call(names[index - 1], end)]))
+            name = names[index - 1]
+            return fence(listed([call(name, number("0")), sign(r"\dots", "…"), call(name, end)]))
         return call(names[index - 1 - size], end)
     if index < size:
         return call(names[index], end)
@@ -506,6 +508,5 @@ def largest_score(pen: Pen, node: Any) -> Tree:
     pen.functions["P(ω; s)"] = "probability of each token to be the largest of ω + s ξ, ξ standard normal"
     inside = row(script(_SUM_SIGN, _ELL), JOINT, pen.write(sympy.exp(weight)), JOINT,
                  call(sign("P"), pen.write(omega), *(pen.write(x) for x in rest)), level=PRODUCT)  # fmt: skip
-    return row(script(sign(r"\nabla", "∇"), sign(r"\omega", "ω")), sign(r"\log", " log ", PREFIX), inside, level=PRODUCT)
-
-
+    slope = script(sign(r"\nabla", "∇"), sign(r"\omega", "ω"))
+    return row(slope, sign(r"\log", " log ", PREFIX), inside, level=PRODUCT)

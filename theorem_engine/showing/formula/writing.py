@@ -159,9 +159,9 @@ class Pen:
     # what is elementary
 
     def _written(self, e: Any) -> Tree:
-        for kind in type(e).__mro__:
-            if kind in WRITERS:
-                return WRITERS[kind](self, e)
+        for base in type(e).__mro__:
+            if base in WRITERS:
+                return WRITERS[base](self, e)
         if isinstance(e, Applied):
             return self.application(e)
         if isinstance(e, sympy.Symbol):
@@ -172,10 +172,11 @@ class Pen:
             return self._number(e)
         for kind, writer in (
             (sympy.Add, self._sum), (sympy.Mul, self._product), (sympy.Pow, self._power),
-            (sympy.exp, lambda x: self._power_of_e(x.args[0])), (Total, self._total), (sympy.Piecewise, self._piecewise),
+            (sympy.exp, lambda x: self._power_of_e(x.args[0])), (Total, self._total),
+            (sympy.Piecewise, self._piecewise),
             (sympy.Integral, self._integral), (sympy.Abs, lambda x: fence(self.write(x.args[0]), "|", "|")),
             (positive_part, lambda x: script(call(EMPTY, self.write(x.args[0])), below=sign("+", "+"))),
-            (sympy.MatrixBase, self._matrix), (sympy.Function, self._function), ((sympy.Max, sympy.Min), self._function),
+            (sympy.MatrixBase, self._matrix), ((sympy.Function, sympy.Max, sympy.Min), self._function),
             (sympy.logic.boolalg.BooleanFunction, self._logic), (sympy.core.relational.Relational, self._relation),
             (BooleanAtom, lambda x: word(str(bool(x)).lower())),
         ):  # fmt: skip
@@ -458,5 +459,3 @@ def _is_bare_sum(e: Any) -> bool:
 
 def _is_tall(tree: Tree) -> bool:
     return tree.kind in ("cases", "matrix") or any(map(_is_tall, tree.parts))
-
-

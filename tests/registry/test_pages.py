@@ -23,7 +23,7 @@ from theorem_engine.showing.stated import stated
 ENTRIES = te.entries()
 CODE = re.compile(
     r"\*\*|\b(?:Tuple|Component|Piecewise|ABSENT|Integer|Rational|Eq|Min|Max|exp_polar|Symbol|Letter|Dummy)\(|"
-    r"\w+(?:Mean|Recurrence|Minimum|Proximal|Root|Flow)\(|[a-z]+2\d{3}\.[a-z-]+:|\bABSENT\b|object at|\blambda:"
+    r"\w+(?:Mean|Recurrence|Minimum|Proximal|Root|Flow)\(|[a-z]+2\d{3}\.[a-z-]+:|\bABSENT\b|object at"
 )
 CUT = re.compile(r"\d+ characters|\[\.\.\.\]|…\s*\(")
 #: Commands that LaTeX and amsmath know, beside Greek letters.

@@ -11,6 +11,7 @@ from typing import Any
 from theorem_engine.base.exact import to_text
 from theorem_engine.language.entry import MARKS
 from theorem_engine.language.figure import find_figure
+from theorem_engine.showing.example import PROMPT
 
 _WIDTH = 80
 
@@ -31,7 +32,7 @@ class FigurePage:
     def commands(self) -> tuple[str, ...]:
         """How to draw it, in Python and on the command line."""
         return (
-            f'>>> te.figure("{self.id}").save("figure.png")',
+            f'{PROMPT} te.figure("{self.id}").save("figure.png")',
             f"$ theorem-engine figure {self.id} --out figure.png",
             f"$ theorem-engine figure {self.id} --json",
         )
@@ -77,7 +78,9 @@ def figure_page(id: str) -> FigurePage:
         (entry, ", ".join(f"{name}={to_text(value)}" for name, value in point.items()))
         for entry, point in getattr(found, "settings", ())
     )
-    options = tuple((name, "" if value is None else to_text(value)) for name, value in found.options().items())
+    options = tuple(
+        (name, "none" if value in (None, "") else to_text(value)) for name, value in found.options().items()
+    )
     caption = inspect.cleandoc(getattr(found, "caption", "") or "")
     marks = tuple(getattr(found, "marks", "") or "")
     return FigurePage(found.id, found.title, caption, str(found.source or ""), options, settings, marks)

@@ -64,7 +64,10 @@ def row_of(entry: Entry) -> Row:
 def figure_row(figure: Any) -> Row:
     """The row of one figure: its options are what it takes."""
     source = str(figure.source or "")
-    options = tuple(figure.options())
+    options: tuple[str, ...] = ()
+    # what computes a figure may be something that tells nothing of its parameters
+    with suppress(ValueError, TypeError):
+        options = tuple(figure.options())
     fields = (figure.id, "figure", figure.title, figure.caption, source, *options)
     return Row(figure.id, "figure", figure.title, (), options, (), source, (), "\n".join(fields).casefold())
 

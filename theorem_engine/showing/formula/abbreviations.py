@@ -169,7 +169,9 @@ def _rebuilt(tree: Tree, parts: Sequence[Tree]) -> Tree:
             JOINT if part == DOT and k + 1 < len(parts) and parts[k + 1].kind != "fence" else part
             for k, part in enumerate(parts)
         )
-    arguments = None
+    # what an application does not write counts too
+    silent = tree.arguments - frozenset().union(*(part.arguments for part in tree.parts))
+    arguments = silent.union(*(part.arguments for part in parts))
     if tree.kind == "scope":
         arguments = parts[0].arguments - (tree.parts[0].arguments - tree.arguments)
     return Tree(tree.kind, tuple(parts), tree.data, tree.level, arguments)

@@ -341,19 +341,24 @@ class Pen:
                 names = [self.name(letters[name]) for name in node.derivatives]
                 below = row(*names) if all(x.kind == "sign" for x in names) else listed(names)
             head = row(script(sign(r"\partial", "∂"), below), GAP, head, level=ATOM)
-        arguments = []
+        arguments: list[Tree] = []
+        silent: frozenset[Any] = frozenset()
         for letter, value in zip(present, node.args, strict=True):
             tree = self.write(value)
             if positional:
                 arguments.append(tree)
             elif tree != self.name(letter):
                 arguments.append(row(self.name(letter), EQUALS, tree, level=SUM))
+            else:
+                # what is not written may be bound all the same
+                silent |= tree.arguments
         if not positional and len(arguments) < len(present):
             self.leaves_out = True
         chosen = self._chosen(entry, node)
         if chosen:
             arguments.append(listed([word(value) for value in chosen]))
-        return call(head, *arguments) if arguments else head
+        found = call(head, *arguments) if arguments else head
+        return Tree(found.kind, found.parts, found.data, found.level, found.arguments | silent)
 
     def _chosen(self, entry: Any, node: Any) -> list[str]:
         """Values of options that the application fixes and the page does not."""

@@ -6,7 +6,7 @@ JOBS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: tour test lint fast-test campaign bench clean
+.PHONY: tour test lint fast-test latex-test campaign bench clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +27,11 @@ lint: $(VENV)/.ready
 
 fast-test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n $(JOBS) -q -x -m "not campaign"
+
+# TeX comes from Debian's packages where it is missing
+latex-test: $(VENV)/.ready
+	@command -v pdflatex > /dev/null || apt-get install -y texlive-latex-base texlive-latex-recommended
+	$(BIN)/python tests/registry/compile_latex.py
 
 campaign: $(VENV)/.ready
 	$(BIN)/theorem-engine check --all --seconds 300 --jobs $(JOBS) --tolerate-undecided

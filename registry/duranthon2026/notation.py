@@ -28,7 +28,14 @@ from theorem_engine import (
     softplus,
 )
 
-var = notation("duranthon2026")
+var = notation(
+    "duranthon2026",
+    conventions=(
+        "nu is the strength of the signal; Delta is the standard deviation of the label noise, Delta^2 its variance.",
+        "k* and v* have squared norm D, the dimension; overlaps are inner products over D.",
+        "epsilon is the position of the hidden token, not a noise.",
+    ),
+)
 
 task = var("task", r"\mathrm{task}", "how the hidden position is tied to the tokens", Choice(("spiked", "max")))
 nu = var("nu", r"\nu", "strength of the signal", Interval(0, math.inf, right_open=False), typical=(0, 8))

@@ -2,7 +2,7 @@
 
 from theorem_engine import NONNEGATIVE, REAL, notation
 
-var = notation("gaussian")
+var = notation("gaussian", conventions=("erf(x) is 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.",))
 
 t = var("t", "t", "mean of the argument", REAL, typical=(-6, 6))
 g = var("g", "g", "standard deviation of the argument", NONNEGATIVE, typical=(0, 3))

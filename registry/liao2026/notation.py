@@ -8,7 +8,16 @@ Rows of K pair with w_K, columns with w_Q; p/n -> c while |mu|, |w_K| and |w_Q| 
 from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, REAL, Choice, Expression, Integers, Interval, notation
 from theorem_engine.registry.liao2026.readers import WeightsFile
 
-var = notation("liao2026")
+var = notation(
+    "liao2026",
+    conventions=(
+        "gamma is the ridge penalty over n: the penalty is n gamma |w|^2. Other papers use gamma for a standard "
+        "deviation.",
+        "c = p/n is dimension over tokens, the ratio of the Marchenko-Pastur law is n/p = 1/c; nu is the second moment "
+        "of f.",
+        "The letter d is the diagonal of the attention matrix, not a dimension; that is p.",
+    ),
+)
 WORK = "2506.18656"
 
 c = var("c", "c", "ratio p/n of dimension to tokens", POSITIVE, default=ABSENT, typical=(0.2, 5))

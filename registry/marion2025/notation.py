@@ -8,7 +8,14 @@ from sympy import Matrix
 
 from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, Integers, Interval, PositiveSemidefinite, notation
 
-var = notation("marion2025")
+var = notation(
+    "marion2025",
+    conventions=(
+        "gamma is the standard deviation of the informative token, lam the inverse temperature of the erf, nu an inner "
+        "product; other papers use gamma for a ridge penalty and nu for the strength of a signal.",
+        "k*, v*, k and v are unit vectors; the informative token is shifted by sqrt(d/2) k*.",
+    ),
+)
 UNIT = Interval(-1, 1)
 
 kappa = var("kappa", r"\kappa", "inner product of k and k*", UNIT)

@@ -85,9 +85,6 @@ class Pages(Protocol):
     def html(self, entry: Entry) -> str:
         """The same for a notebook."""
 
-    def latex(self, entry: Entry, chosen: Mapping[str, Any]) -> str:
-        """The statement as LaTeX."""
-
 
 @dataclass(frozen=True, eq=False)
 class Entry:
@@ -135,6 +132,8 @@ class Entry:
     _conditions: dict[str, Any] = field(default_factory=dict, repr=False)
     #: How an entry is shown, set by whoever makes pages; without it an entry is one line.
     pages: ClassVar[Pages | None] = None
+    #: What writes an entry, at the values chosen, as LaTeX; set with the pages.
+    typeset: ClassVar[Callable[[Entry, Mapping[str, Any]], str] | None] = None
 
     @property
     def paper(self) -> str:
@@ -347,10 +346,11 @@ class Entry:
     def latex(self, **chosen: Any) -> str:
         """The statement as LaTeX for a document with amsmath: definitions, cases, letters, domains.
 
-        ``latex(task="max")`` writes the case asked for; without pages, the equations alone.
+        ``latex(task="max")`` writes the case asked for; where nothing was set to write pages, the equations alone.
         """
-        if self.pages:
-            return self.pages.latex(self, chosen)
+        typeset = type(self).typeset
+        if typeset is not None:
+            return typeset(self, chosen)
         return "\n".join(self._equation_lines())
 
     def _equation_lines(self) -> list[str]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import sympy
 
 from theorem_engine.base.errors import DeclarationError
 from theorem_engine.language.operators.base import distinct_nodes

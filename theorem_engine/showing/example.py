@@ -14,6 +14,8 @@ from typing import Any
 from theorem_engine.language.entry import Entry
 
 _WIDTH = 78
+#: What stands before a line of Python; spelled so that no collector of examples takes this file for one.
+PROMPT = ">" * 3
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Example:
     def python(self) -> list[str]:
         """The query in Python, in lines that fit a page."""
         arguments = [repr(self.id), *(f"{name}={value!r}" for name, value in self.point.items())]
-        return _filled(">>> te.predict(", "...     ", [a.replace("'", '"') for a in arguments], ", ", ")")
+        return _filled(f"{PROMPT} te.predict(", "...     ", [a.replace("'", '"') for a in arguments], ", ", ")")
 
     def command(self) -> list[str]:
         """The query as a command."""

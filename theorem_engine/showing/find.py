@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
@@ -12,7 +13,8 @@ from theorem_engine.base.errors import BadRequest, nearest
 from theorem_engine.base.exact import to_text
 from theorem_engine.base.text import jsonable
 from theorem_engine.language import catalogue
-from theorem_engine.showing.index import Row, all_rows, row_of
+from theorem_engine.showing.index import Row, all_rows, read_rows
+from theorem_engine.showing.ranking import nearest_words, ranked
 
 if TYPE_CHECKING:
     from theorem_engine.language.entry import Entry
@@ -23,10 +25,13 @@ HEADINGS = ("id", "kind", "title", "needs", "gives")
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """Rows that answer a search, in order of their ids, as text, as HTML and as plain data."""
+    """Rows that answer a search, the best first, as text, as HTML and as plain data; figures come after entries."""
 
     rows: tuple[Row, ...]
     text: str = ""
+    figures: tuple[Row, ...] = ()
+    #: The words that were looked for instead, where those asked for occur nowhere.
+    nearest: str = ""
 
     def cells(self) -> list[tuple[str, ...]]:
         """The table without its heading; a letter with a default stands in brackets."""
@@ -38,30 +43,33 @@ class Table:
                 ", ".join((*row.needs, *(f"[{name}]" for name in row.optional))),
                 ", ".join(row.gives),
             )
-            for row in self.rows
+            for row in (*self.rows, *self.figures)
         ]
 
     def summary(self) -> str:
         """One sentence under the table: how many there are, or what to try when there are none."""
-        count = len(self.rows)
         about = f" with {self.text!r}" if self.text else ""
-        if not count:
+        if not self.rows and not self.figures:
             return f"No entry{about}; `theorem-engine find` lists all."
-        return f"{count} {'entry' if count == 1 else 'entries'}{about}; `theorem-engine show ID` prints one in full."
+        counts = [_counted(len(self.rows), "entry", "entries")] if self.rows else []
+        counts += [_counted(len(self.figures), "figure", "figures")] if self.figures else []
+        if self.nearest:
+            return f"Nothing{about}; these are about {self.nearest!r}."
+        return f"{' and '.join(counts)}{about}; `theorem-engine show ID` prints one in full."
 
     def to_json(self) -> list[dict[str, Any]]:
         """The table as plain data."""
         names = ("id", "kind", "title", "needs", "optional", "gives", "source", "aliases")
-        return [{name: jsonable(getattr(row, name), None) for name in names} for row in self.rows]
+        return [{name: jsonable(getattr(row, name), None) for name in names} for row in (*self.rows, *self.figures)]
 
     def __str__(self) -> str:
-        if not self.rows:
+        if not self.rows and not self.figures:
             return self.summary()
-        table = [cells[:-1] for cells in (HEADINGS, *self.cells())]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        table.insert(1, tuple("-" * width for width in widths))
-        lines = ["  ".join(c.ljust(width) for c, width in zip(cells, widths, strict=True)).rstrip() for cells in table]
-        return "\n".join([*lines, self.summary()])
+        lines = []
+        for id, kind, title, needs, _ in self.cells():
+            lines += _wrapped(f"{id.ljust(_ID_WIDTH)}  {title}", 0)
+            lines += _wrapped(f"{kind}; takes {needs}" if needs else kind, _ID_WIDTH + 2)
+        return "\n".join([*lines, *_wrapped(self.summary(), 0, 0)])
 
     __repr__ = __str__
 
@@ -69,6 +77,21 @@ class Table:
         head = "".join(f"<th>{escape(word)}</th>" for word in HEADINGS)
         body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>" for cells in self.cells())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(self.summary())}</p>"
+
+
+#: Columns of ids, and of a page.
+_ID_WIDTH, _WIDTH = 32, 80
+
+
+def _wrapped(text: str, indent: int, later: int = _ID_WIDTH + 2) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * later, break_on_hyphens=False,
+        drop_whitespace=True,
+    )  # fmt: skip
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +106,7 @@ class Entries(Table, Sequence["Entry"]):
     def __getitem__(self, index: slice) -> Entries: ...
     def __getitem__(self, index: int | slice) -> Entry | Entries:
         if isinstance(index, slice):
-            return Entries(self.rows[index], self.text, self.found[index])
+            return Entries(self.rows[index], self.text, (), self.nearest, self.found[index])
         return self.found[index]
 
     def __len__(self) -> int:
@@ -94,16 +117,20 @@ class Entries(Table, Sequence["Entry"]):
 
 
 def find(text: str = "", paper: str | None = None) -> Entries:
-    """Entries that contain every word of a text: in id, title, description, label, outputs or letters.
+    """Entries that contain every word of a text, or another for the same thing, and figures beside them.
 
-    Upper and lower case are the same. With ``paper`` only the entries of that paper are listed.
+    Those come first that have the words in their id, then title, letters, text. A word that occurs nowhere is
+    answered with the nearest. Upper and lower case are the same. With ``paper`` only that paper is
+    searched.
 
     >>> [entry.id for entry in find("linear predictor")]
     ['marion2025.linear-risk']
     """
     everything = {entry.id: entry for entry in catalogue.all_entries()}
-    table = _select([row_of(entry) for entry in everything.values()], text, paper)
-    return Entries(table.rows, table.text, tuple(everything[row.id] for row in table.rows))
+    _teach_latex()
+    table = _select(read_rows(), text, paper)
+    found = tuple(everything[row.id] for row in table.rows)
+    return Entries(table.rows, table.text, table.figures, table.nearest, found)
 
 
 def search(text: str = "", paper: str | None = None) -> Table:
@@ -122,9 +149,13 @@ def _select(rows: list[Row], text: str, paper: str | None) -> Table:
     if paper is not None and paper not in known:
         word = str(paper)[:80]
         raise BadRequest(f"no paper {word!r}{nearest(word, known)}. There are {', '.join(known)}.")
-    words = text.casefold().split()
-    chosen = (row for row in rows if paper in (None, row.paper) and all(word in row.text for word in words))
-    return Table(tuple(chosen), " ".join(text.split()))
+    here = [row for row in rows if paper in (None, row.paper)]
+    chosen, near = ranked(here, text), ""
+    if not chosen and (changed := nearest_words(here, text)):
+        chosen, near = ranked(here, changed), changed
+    entries = tuple(row for row in chosen if row.kind != "figure")
+    figures = tuple(row for row in chosen if row.kind == "figure")
+    return Table(entries, " ".join(text.split()), figures, near if chosen else "")
 
 
 def entry(id: catalogue.Named) -> Entry:
@@ -135,11 +166,42 @@ def entry(id: catalogue.Named) -> Entry:
     """
     # an entry that is looked at shows itself as a page
     importlib.import_module("theorem_engine.showing.page")
+    _teach_latex()
     return catalogue.find_entry(id)
+
+
+def _teach_latex() -> None:
+    """Let entries write themselves as LaTeX; what does is imported when the first is asked to."""
+    from theorem_engine.language.entry import Entry
+
+    Entry.typeset = staticmethod(_typeset)
+
+
+def _typeset(entry: Entry, chosen: Mapping[str, Any]) -> str:
+    from theorem_engine.showing.latex_page import entry_latex
+
+    return entry_latex(entry, chosen)
+
+
+def is_figure(id: str) -> bool:
+    """Whether a figure has this id; an entry of the same id goes before it."""
+    from theorem_engine.base.errors import TheoremEngineError
+    from theorem_engine.language.figure import find_figure
+
+    try:
+        catalogue.find_entry(id)
+    except TheoremEngineError:
+        try:
+            find_figure(id)
+        except TheoremEngineError:
+            return False
+        return True
+    return False
 
 
 def entries() -> list[Entry]:
     """Every entry of every paper, in order of their ids."""
+    _teach_latex()
     return catalogue.all_entries()
 
 

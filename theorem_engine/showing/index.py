@@ -61,17 +61,34 @@ def row_of(entry: Entry) -> Row:
     )
 
 
+def figure_row(figure: Any) -> Row:
+    """The row of one figure: its options are what it takes."""
+    source = str(figure.source or "")
+    options: tuple[str, ...] = ()
+    # what computes a figure may be something that tells nothing of its parameters
+    with suppress(ValueError, TypeError):
+        options = tuple(figure.options())
+    fields = (figure.id, "figure", figure.title, figure.caption, source, *options)
+    return Row(figure.id, "figure", figure.title, (), options, (), source, (), "\n".join(fields).casefold())
+
+
 def all_rows() -> list[Row]:
-    """Every entry of every paper, ordered by id; from the cache if it is up to date."""
+    """Every entry of every paper, then every figure, ordered by id; from the cache if it is up to date."""
     state = _state()
     path = cache_folder() / f"index-{_digest([str(place) for place in _places()])}.json"
     rows = _read(path, state)
     if rows is None:
-        from theorem_engine.language.catalogue import all_entries
-
-        rows = [row_of(entry) for entry in all_entries()]
+        rows = read_rows()
         _write(path, rows, state)
     return rows
+
+
+def read_rows() -> list[Row]:
+    """The same from the papers themselves."""
+    from theorem_engine.language.catalogue import all_entries
+    from theorem_engine.language.figure import figures
+
+    return [*(row_of(entry) for entry in all_entries()), *(figure_row(figure) for figure in figures())]
 
 
 def _places() -> list[Path]:

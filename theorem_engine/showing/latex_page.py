@@ -7,8 +7,9 @@ from typing import Any
 
 from theorem_engine.language.entry import Entry
 from theorem_engine.showing.formula.lines import latex, latex_lines
-from theorem_engine.showing.formula.names import read_name
+from theorem_engine.showing.formula.names import latex_of, read_name
 from theorem_engine.showing.formula.tree import EMPTY, RELATION, Tree, escaped
+from theorem_engine.showing.rule_text import rule_text
 from theorem_engine.showing.stated import Line, Words, stated
 
 PREAMBLE = "\\documentclass{article}\n\\usepackage{amsmath}\n\\allowdisplaybreaks\n\\begin{document}\n"
@@ -34,8 +35,6 @@ def entry_latex(entry: Entry, chosen: Mapping[str, Any] | None = None) -> str:
     if letters:
         lines += [r"\noindent Letters:", *_list(letters)]
     conditions = [*(r.text() for r in entry.given_rules), *entry.assumes]
-    from theorem_engine.showing.page import rule_text
-
     conditions += [rule_text(rule) for rule in entry.requires]
     if conditions:
         lines += [r"\noindent Where: " + "; ".join(map(prose, conditions)) + "."]
@@ -105,6 +104,4 @@ def _sign(character: str) -> str:
         return _SIGNS[character]
     if ord(character) < 128:
         return escaped(character)
-    from theorem_engine.showing.formula.names import latex_of
-
     return f"${latex_of(character)}$"

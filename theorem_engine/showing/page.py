@@ -7,19 +7,15 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-import sympy
-
 from theorem_engine.base.exact import to_text
 from theorem_engine.language.entry import MARKS, Entry
 from theorem_engine.language.letters import conventions_of
-from theorem_engine.language.operators.base import outermost_operators
 from theorem_engine.language.statement import strip
 from theorem_engine.showing.example import example_of
-from theorem_engine.showing.formula.lines import mathml_lines, plain, text_lines
+from theorem_engine.showing.formula.lines import mathml, mathml_lines, plain, text_lines
 from theorem_engine.showing.formula.names import read_name
 from theorem_engine.showing.formula.tree import EMPTY, EQUALS, RELATION, Tree, row
-from theorem_engine.showing.formula.writing import Pen
-from theorem_engine.showing.latex_page import entry_latex
+from theorem_engine.showing.rule_text import readable, rule_text
 from theorem_engine.showing.stated import Line, Stated, Words, stated
 from theorem_engine.showing.ways import ways_of
 
@@ -162,7 +158,7 @@ def _gives(name: str, output: Any, found: Stated) -> tuple[str, str, str]:
     return name, symbol, f"{output.meaning}{limits}"
 
 
-def _letters(found: Stated) -> list[tuple[str, str]]:
+def _letters(found: Stated) -> list[tuple[str, ...]]:
     rows = [(plain(tree), meaning) for tree, _, meaning in found.letters]
     return [*rows, *found.functions.items()]
 
@@ -170,24 +166,6 @@ def _letters(found: Stated) -> list[tuple[str, str]]:
 def _ways(entry: Entry) -> Iterator[str]:
     for words, lines in ways_of(entry):
         yield f"{words}: {'; '.join(plain(equation(line)) for line in lines)}"
-
-
-def readable(text: str) -> str:
-    """Domains as people write them.
-
-    >>> readable("(0, oo)")
-    '(0, ∞)'
-    """
-    return text.replace("oo)", "∞)").replace("oo]", "∞]").replace("(-oo", "(−∞").replace("-> oo", "→ ∞")
-
-
-def rule_text(rule: Any) -> str:
-    """A requirement or caution as a sentence, its relation as mathematics."""
-    relation = getattr(rule, "relation", None)
-    said = getattr(rule, "meaning", None) or getattr(rule, "message", "")
-    if not isinstance(relation, sympy.Basic) or not said:
-        return str(rule.text())
-    return str(said) if outermost_operators(relation) else f"{said} ({plain(Pen().write(relation))})"
 
 
 def _example_text(entry: Entry) -> list[str]:
@@ -229,20 +207,33 @@ def statement_html(found: Stated) -> list[str]:
     parts = []
     for item in found.items:
         if isinstance(item, Words):
-            parts.append(f"<p>{_math(''.join(mathml_lines(item.tree, 10**6, 10**6)), inline=True)}</p>")
+            parts.append(f"<p>{words_html(item.tree)}</p>")
             continue
         left = mathml_lines(item.left, 10**6)[0]
-        whole = equation(item).parts
-        right = mathml_lines(Tree("row", whole[1:], level=0), 84, 84)
-        cells = [f"<mtr><mtd>{left if k == 0 else ''}</mtd><mtd>{line}</mtd></mtr>" for k, line in enumerate(right)]
-        parts.append(_math(f'<mtable columnalign="right left" class="te">{"".join(cells)}</mtable>'))
+        right = Tree("row", equation(item).parts[1:], level=0)
+        # a brace stands behind its sign, however wide it is
+        lines = [mathml(right)] if item.right.kind == "cases" else mathml_lines(right, 84, 84)
+        cells = [
+            f'<mtr><mtd style="text-align: right">{left if k == 0 else ""}</mtd>'
+            f'<mtd style="text-align: left; padding-left: 0">{line}</mtd></mtr>'
+            for k, line in enumerate(lines)
+        ]
+        table = f'<mtable displaystyle="true">{"".join(cells)}</mtable>'
+        parts.append(f"<p>{_math(table)}</p>")
     return parts
 
 
-def _math(inside: str, inline: bool = False) -> str:
-    display = "inline" if inline else "block"
-    style = ' style="text-align: left"' if not inline else ""
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="{display}"{style}>{inside}</math>'
+def words_html(tree: Tree) -> str:
+    """A sentence with formulas in it."""
+    if tree.kind == "sign" and tree.data[2] == "word":
+        return escape(tree.data[1])
+    if tree.kind == "row" and any(p.kind == "row" or (p.kind == "sign" and p.data[2] == "word") for p in tree.parts):
+        return "".join(words_html(part) for part in tree.parts)
+    return _math(mathml(tree)) if tree != EMPTY else ""
+
+
+def _math(inside: str) -> str:
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{inside}</math>'
 
 
 def stated_equations(entry: Entry) -> Iterator[tuple[Any, Any]]:
@@ -259,7 +250,6 @@ class _Pages:
 
     text = staticmethod(entry_text)
     html = staticmethod(entry_html)
-    latex = staticmethod(entry_latex)
 
 
 Entry.pages = _Pages()

@@ -13,6 +13,7 @@ from theorem_engine.language.entry import Entry
 from theorem_engine.language.statement import LabelSlot, Statement, Unknown, strip
 from theorem_engine.showing.formula import operators as _operators  # noqa: F401 - operators register how they are written
 from theorem_engine.showing.formula.abbreviations import Abbreviations
+from theorem_engine.showing.formula.lines import plain
 from theorem_engine.showing.formula.names import read_name
 from theorem_engine.showing.formula.tree import (
     EMPTY,
@@ -30,7 +31,7 @@ from theorem_engine.showing.formula.writing import Aside, Pen
 from theorem_engine.showing.variants import IN_BRACES, Variant, variants_of
 
 #: Values of a brace wider than this get names of their own.
-_BRACE = 64
+_BRACE = 110
 _ABBREVIATIONS = ("h", "u", "r", "a", "w", "f", "H")
 
 
@@ -110,7 +111,7 @@ class _Author:
         names: dict[str, None] = {}
         for symbol, meaning in pen.letters.items():
             tree = read_name(sympy.latex(symbol))
-            key = f"{tree!r}: {meaning}"
+            key = f"{plain(tree)}: {meaning}"
             if symbol in given or any(x.name == symbol.name and x.latex_name == sympy.latex(symbol) for x in given):
                 continue
             if key not in names:
@@ -140,7 +141,8 @@ class _Author:
             for label, leaf in _leaves(name, shape):
                 found += self._output(label, leaf, statement, written, used)
         done: set[Any] = set()
-        while waiting := [s for s in written if s in set(_symbols(used)) and s not in done and not _is_output(s, statement)]:
+        outputs = {leaf for shape in statement.outputs.values() for _, leaf in _leaves("", shape)}
+        while waiting := [s for s in written if s in set(_symbols(used)) - done - outputs]:
             unknown = [s for s in waiting if isinstance(statement.equations.get(s), Unknown)]
             group = [s for s in written if isinstance(statement.equations.get(s), Unknown)] if unknown else []
             for symbol in dict.fromkeys((*(s for s in waiting if s not in group), *group)):
@@ -232,17 +234,18 @@ class _Author:
 
     def _lay(self, found: Stated, equations: list[_Equation]) -> None:
         unknown = [e for e in equations if e.is_unknown]
-        told = False
+        told = ended = False
         for equation in equations:
             if equation.is_unknown and not told:
                 names = fence(listed([e.left for e in unknown])) if len(unknown) > 1 else unknown[0].left
-                found.items.append(Words(row(word("where "), names, word(" solves" if len(unknown) == 1 else " solve"))))
+                verb = word(" solves" if len(unknown) == 1 else " solve")
+                found.items.append(Words(row(word("where "), names, verb)))
                 found.items += [Line(e.left, e.right) for e in unknown]
                 told = True
             if not equation.is_unknown:
-                if told is True:
+                if told and not ended:
                     found.items.append(Words(word("and")))
-                    told = None  # type: ignore[assignment]
+                    ended = True
                 found.items.append(Line(equation.left, equation.right))
 
     def _tell(self, found: Stated, asides: Iterable[Aside], told: dict[Tree, set[Any]]) -> None:
@@ -264,6 +267,8 @@ class _Author:
         items: list[Line | Words] = []
         for item in found.items:
             items.append(Line(item.left, self._narrow(names, item.right)) if isinstance(item, Line) else item)
+        if names.hides_letters:
+            found.remarks.append("An abbreviation may depend on letters that are minimised or averaged over.")
         if names.definitions:
             items.append(Words(word("with the abbreviations")))
             items += [Line(left, right) for left, right in names.definitions]
@@ -275,7 +280,7 @@ class _Author:
         pairs = []
         for value, condition in zip(right.parts[::2], right.parts[1::2], strict=True):
             short = names.shortened(value)
-            pairs.append((names._named(value) if short.width > _BRACE * 4 else short, names.shortened(condition)))
+            pairs.append((names._named(value) if short.width > _BRACE else short, names.shortened(condition)))
         return cases(*pairs)
 
 
@@ -300,10 +305,6 @@ def _symbols(expressions: Sequence[Any]) -> Iterator[Any]:
     for expression in expressions:
         found = sympy.sympify(expression) if not isinstance(expression, sympy.MatrixBase) else expression
         yield from found.free_symbols
-
-
-def _is_output(symbol: Any, statement: Statement) -> bool:
-    return any(symbol is leaf for shape in statement.outputs.values() for _, leaf in _leaves("", shape))
 
 
 @cache

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import sympy
 from mpmath import mp, mpc, mpf
 
 import theorem_engine as te
@@ -17,8 +16,7 @@ from theorem_engine.asking.prediction_text import prediction_html, prediction_te
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.text import error_text, jsonable, number_text, value_text
 from theorem_engine.language.entry import MARKS
-from theorem_engine.showing.mathml import mathml
-from theorem_engine.showing.page import entry_html, entry_text, equations_html
+from theorem_engine.showing.page import entry_text
 
 ENTRIES = te.entries()
 POINT = {"lam": "0.1", "gamma": "sqrt(1/2)", "d": 400, "L": 10}
@@ -142,7 +140,7 @@ def test_a_prediction_as_html_is_well_formed():
     assert [cell.text for cell in ET.fromstring(html).iter("th")] == ["risk", "excess"]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=str)
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if not e.costly], ids=str)
 def test_the_page_of_every_entry_is_complete(entry):
     text = entry_text(entry)
     for letter in entry.given:
@@ -153,68 +151,10 @@ def test_the_page_of_every_entry_is_complete(entry):
         assert output.meaning.split()[0] in text
     for mark in entry.marks:
         assert MARKS[mark] in text
-    assert entry.title in text
+    assert entry.title in " ".join(text.split())
     assert str(entry.source) in " ".join(text.split())
     assert "ABSENT" not in text
     assert not re.search(r"\w:\w+=", text), "an application shows its options"
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=str)
-def test_every_entry_is_well_formed_html_without_scripts(entry):
-    html = entry_html(entry)
-    entities = "".join(
-        f'<!ENTITY {name} "?">' for name in ("InvisibleTimes", "pi", "ExponentialE", "dd", "int", "ImaginaryI")
-    )
-    ET.fromstring(f"<!DOCTYPE div [{entities}]>{html}")
-    assert "<script" not in html
-
-
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.paper in ("gaussian", "marion2025")], ids=str)
-def test_the_mathml_of_these_papers_needs_no_latex(entry):
-    assert not [line for line in equations_html(entry) if "<code>" in line]
-
-
-x, y = sympy.symbols("x y")
-
-
-@pytest.mark.parametrize(
-    ("node", "parts"),
-    [
-        (te.GaussianMean(sympy.erf(x * y), x), ["<msub><mi>𝔼</mi><mi>x</mi></msub>", "<mi>erf</mi>"]),
-        (
-            te.Minimum(x**2 + y, {x: (0, 1)}),
-            ["<msub><mo>min</mo><mi>x</mi></msub>", "<msup><mi>x</mi><mn>2</mn></msup>"],
-        ),
-        (sympy.Piecewise((x, x < y), (y, True)), ["<mo>&lt;</mo>"]),
-        (te.Root(x**2 - y, x, 0, 3), ["<mo>{</mo>", "<mo>}</mo>"]),
-        (te.Total(x * y, x), ["<mfrac><mi>d</mi><mrow><mi>d</mi><mi>x</mi></mrow></mfrac>"]),
-        (te.OwenT(x, y) ** 2, ["<mi>T</mi><mo>(</mo><mi>x</mi><mo>,</mo><mi>y</mi>", "<mn>2</mn>"]),
-        (te.Flow.of({x: -x * y}, {x: 1}, 3), ["<mover><mi>x</mi><mo>˙</mo></mover>"]),
-        (te.Recurrence.of({x: x / 2}, {x: 1}, y), ["<mo>←</mo>", "<mo>∘</mo>"]),
-    ],
-)
-def test_operators_print_as_mathematics(node, parts):
-    text = mathml(node)
-    assert all(part in text for part in parts), text
-
-
-def test_letters_print_with_their_greek_signs():
-    lam = te.entry("marion2025.oracle-risk").given[0]
-    assert mathml(lam**2) == "<msup><mi>λ</mi><mn>2</mn></msup>"
-
-
-class Odd(sympy.Expr):
-    """A node whose LaTeX is beyond the reader of names."""
-
-    __module__ = "theorem_engine.odd"
-
-    def _latex(self, printer):
-        return r"\unheardof{x}"
-
-
-def test_a_node_beyond_mathml_is_shown_as_latex(monkeypatch):
-    monkeypatch.setattr("theorem_engine.showing.page.stated_equations", lambda entry: iter([(x, Odd())]))
-    assert list(equations_html(ENTRIES[0])) == [r"<code>x = \unheardof{x}</code>"]
 
 
 @pytest.mark.parametrize("power", ["-85825556678244304108756357275", "400", "-310", "12345678901234567890"])

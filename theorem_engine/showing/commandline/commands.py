@@ -97,16 +97,38 @@ def find(
         print(table)
 
 
-@app.command(cls=Query)
-def show(id: Id, as_json: Json = False) -> None:
-    """Print one entry in full: statement, letters, domains, regime, source, provenance."""
-    from theorem_engine.showing.find import entry, entry_json
+@app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")
+def show(
+    ctx: typer.Context,
+    id: Id,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX for a document with amsmath.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print one entry (or figure) in full, in all its cases or in that of name=value: statement, letters, source."""
+    from theorem_engine.showing.find import entry, entry_json, is_figure
 
+    letters = letters_of(ctx)
+    refuse_grids(letters)
+    if is_figure(id):
+        from theorem_engine.showing.figure_page import figure_page
+
+        if letters or as_latex:
+            raise BadRequest(f"{id} is a figure: its page has no cases and no LaTeX; `figure` takes its options")
+        page = figure_page(id)
+        if as_json:
+            _print_json(page.to_json())
+        else:
+            print(page)
+        return
     found = entry(id)
     if as_json:
         _print_json(entry_json(found))
+    elif as_latex:
+        print(found.latex(**letters), end="")
     else:
-        print(repr(found))
+        from theorem_engine.showing.page import entry_text
+
+        print(entry_text(found, letters))
 
 
 @app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")

@@ -11,6 +11,8 @@ from theorem_engine.showing.formula.tree import ATOM, DOT, EMPTY, JOINT, Tree, c
 REPEATED = 18
 #: Width of a name.
 _NAME = 3
+#: A name shows the bound letters it depends on if there are no more.
+MOST_ARGUMENTS = 2
 #: An equation is made no wider than this, by names for its parts.
 LONGEST = 330
 #: Parts this wide get names where an equation is too wide.
@@ -29,6 +31,9 @@ class Abbreviations:
         self._count: dict[Tree, int] = {}
         self._short: dict[Tree, Tree] = {}
         self._widths: dict[Tree, int] = {}
+        self._marks: set[Tree] = set()
+        #: Whether a name stands for something that depends on more bound letters than it shows.
+        self.hides_letters = False
 
     def survey(self, trees: Iterable[Tree]) -> None:
         """Count in how many places each part stands, parts of parts only once."""
@@ -72,8 +77,10 @@ class Abbreviations:
         if bare not in self.named:
             mark = script(self.letter, number(str(len(self.definitions) + 1)))
             arguments = [_letter(x) for x in sorted(bare.arguments, key=str)]
-            shown = call(mark, *arguments) if arguments else mark
+            self.hides_letters |= len(arguments) > MOST_ARGUMENTS
+            shown = call(mark, *arguments) if 0 < len(arguments) <= MOST_ARGUMENTS else mark
             self.named[bare] = Tree(shown.kind, shown.parts, shown.data, ATOM, bare.arguments)
+            self._marks.add(self.named[bare])
             place = len(self.definitions)
             self.definitions.append((shown, EMPTY))
             self.definitions[place] = (shown, self.shortened(bare))
@@ -82,7 +89,7 @@ class Abbreviations:
     def _fit(self, tree: Tree) -> Tree:
         """The tree made short enough: its widest parts of a handy width get names, one after the other."""
         while tree.width > LONGEST:
-            part = _handiest(tree)
+            part = _handiest(tree, self._marks)
             if part is None:
                 break
             tree = _replaced(tree, part, self._named(part), {})
@@ -123,14 +130,14 @@ def _is_words(tree: Tree) -> bool:
     return any(part.kind == "sign" and part.data[2] == "word" and " " in part.data[1] for part in tree.parts)
 
 
-def _handiest(tree: Tree) -> Tree | None:
+def _handiest(tree: Tree, marks: set[Tree]) -> Tree | None:
     """The widest part of a handy width, the leftmost of equals."""
     best: Tree | None = None
     seen: set[Tree] = set()
     stack = list(tree.parts)
     while stack:
         part = stack.pop()
-        if part in seen:
+        if part in seen or part in marks:
             continue
         seen.add(part)
         low, high = _HANDY
@@ -162,7 +169,9 @@ def _rebuilt(tree: Tree, parts: Sequence[Tree]) -> Tree:
             JOINT if part == DOT and k + 1 < len(parts) and parts[k + 1].kind != "fence" else part
             for k, part in enumerate(parts)
         )
-    arguments = None
+    # what an application does not write counts too
+    silent = tree.arguments - frozenset().union(*(part.arguments for part in tree.parts))
+    arguments = silent.union(*(part.arguments for part in parts))
     if tree.kind == "scope":
         arguments = parts[0].arguments - (tree.parts[0].arguments - tree.arguments)
     return Tree(tree.kind, tuple(parts), tree.data, tree.level, arguments)

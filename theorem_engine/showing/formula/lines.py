@@ -98,13 +98,13 @@ def _lay(tree: Tree, depth: float, deep: bool, found: list[Piece], before: float
         found.append(Piece(_SLASH, None))
         _lay(held(bottom, POWER), depth + 0.5, deep, found, depth + 0.7)
     elif kind == "root" and (deep or tree.width > WIDE):
-        inner = tree.parts[0]
+        (under,) = tree.parts
         if not deep:
-            _lay(Tree("fence", (inner,), ("(", ")")), depth, deep, found, before)
+            _lay(Tree("fence", (under,), ("(", ")")), depth, deep, found, before)
             found[-1] = Piece(Tree("script", (found[-1].tree, EMPTY, sign("1/2", kind=NUMBER))), None)
             return
         found.append(Piece(sign(r"\surd", "√", PREFIX), before))
-        _lay(held(inner, ATOM), depth, deep, found, None)
+        _lay(held(under, ATOM), depth, deep, found, None)
     elif kind == "script" and (deep or tree.parts[0].width > WIDE):
         base, below, above = tree.parts
         is_open = base.level < ATOM and above != EMPTY

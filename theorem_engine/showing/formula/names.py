@@ -81,7 +81,7 @@ class _Reader:
             level = POWER if parts[-1].kind == "script" else ATOM
         if level == PRODUCT and _is_prefix(parts[0]) and parts[0].data[1] == "d":
             level = ATOM
-        if level < ATOM:
+        if level < POWER:
             parts = _spaced(parts)
         return Tree("row", tuple(parts), level=level)
 
@@ -178,7 +178,9 @@ def _spaced(parts: list[Tree]) -> list[Tree]:
 
 
 def _is_bracket(part: Tree) -> bool:
-    return part.kind == "fence" or (part.kind == "sign" and (part.data[1] in "()[]|/," or part.data[2] in (BINARY, RELATION)))
+    if part.kind != "sign":
+        return part.kind == "fence"
+    return part.data[1] in "()[]|/," or part.data[2] in (BINARY, RELATION)
 
 
 def _is_prefix(part: Tree) -> bool:
@@ -208,8 +210,6 @@ def greek(name: str) -> str:
 
 def latex_of(character: str) -> str:
     """The LaTeX of a sign that stands in plain text."""
-    import unicodedata
-
     name = unicodedata.name(character, "")
     if name.startswith("GREEK"):
         letter = name.rsplit(" ", 1)[-1].lower().replace("lamda", "lambda")

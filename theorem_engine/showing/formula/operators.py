@@ -56,13 +56,15 @@ from theorem_engine.showing.formula.tree import (
 )
 from theorem_engine.showing.formula.writing import Aside, Marked, Pen, writes
 
-_MEAN = sign(r"\mathbf{E}", "E", PREFIX)
+_MEAN = sign(r"\mathbf{E}", "E")
 _SUM_SIGN, _ELL = sign(r"\sum", "Σ", PREFIX), sign(r"\ell", "ℓ")
 _UNEQUAL, _TILDE = sign(r"\neq ", " ≠ ", RELATION), sign(r"\sim ", " ~ ", RELATION)
 _GETS = sign(r"\leftarrow ", " ← ", RELATION)
 _STAR = sign(r"\star", "⋆")
 _HIDDEN = sign(r"\epsilon", "ε")
 _INDICES = "jkmnr"
+#: A matrix whose entries are wider together is written entry by entry.
+_WIDEST = 120
 _FORMS = {
     "bulk": "limit of tr h(S)/n",
     "right-right": "limit of rᵀ h(S) r",
@@ -172,7 +174,8 @@ def _tokens(pen: Pen, node: Any, normals: list[Tree], signs: list[Tree], at: Any
 def _exponential(pen: Pen, logarithm: Any) -> Tree:
     if isinstance(logarithm, Hardmax):
         inner = pen.write(logarithm.args[0])
-        return row(sign(r"\lim_{b\to\infty}", "lim(b → ∞) ", PREFIX), pen._power_of_e(Marked(sign("b")) * Marked(inner)))
+        growing = pen.write(sympy.exp(Marked(sign("b")) * Marked(inner)))
+        return row(sign(r"\lim_{b\to\infty}", "lim(b → ∞) ", PREFIX), growing)
     if logarithm == -sympy.oo:
         return number("0")
     if isinstance(logarithm, log_softplus):
@@ -266,12 +269,27 @@ def eigenvalue(pen: Pen, node: Any) -> Tree:
 
 def _eigenvalue(pen: Pen, node: Any, index: int) -> Tree:
     name = pen.distinct("matrices", node, sign("M"))
-    shown = matrix(node.order, tuple(pen.write(x) for x in node.entries))
-    words = row(sign(r"\mathrm{eig}_i", "eig_i", "name"), fence(name), word(" are the eigenvalues, by falling real part, of"))
-    pen.asides.setdefault(("matrix", node), Aside(words, ((name, shown),)))
+    if ("matrix", node) not in pen.asides:
+        pen.asides["matrix", node] = _matrix(pen, node, name)
     part = "Re" if index < node.order else "Im"
     which = script(sign(r"\mathrm{eig}", "eig", "word"), number(str(index % node.order + 1)))
     return row(sign(rf"\operatorname{{{part}}}", f"{part} ", PREFIX), call(which, name), level=PRODUCT)
+
+
+def _matrix(pen: Pen, node: Any, name: Tree) -> Aside:
+    """The matrix itself, or where it is too wide its entries."""
+    eigenvalues = row(sign(r"\mathrm{eig}_i", "eig_i", "name"), fence(name))
+    entries = tuple(pen.write(x) for x in node.entries)
+    if sum(entry.width for entry in entries) <= _WIDEST:
+        words = row(eigenvalues, word(" are the eigenvalues, by falling real part, of"))
+        return Aside(words, ((name, matrix(node.order, entries)),))
+    size = f" are the eigenvalues, by falling real part, of the matrix of order {node.order} whose entries, zero where "
+    lines = []
+    for position, entry in enumerate(entries):
+        place = number(f"{position // node.order + 1}{position % node.order + 1}")
+        if node.entries[position] != 0:
+            lines.append((_indexed(name, place), entry))
+    return Aside(row(eigenvalues, word(size + "not listed, are")), tuple(lines))
 
 
 @writes(AtEvaluation)
@@ -371,7 +389,8 @@ def _state(pen: Pen, node: Any, index: int) -> Tree:
         if index == 0:
             return word("the steps logged")
         if index <= size:
-            return fence(listed([call(names[index - 1], number("0")), sign(r"\dots", "…"), call(names[index - 1], end)]))
+            name = names[index - 1]
+            return fence(listed([call(name, number("0")), sign(r"\dots", "…"), call(name, end)]))
         return call(names[index - 1 - size], end)
     if index < size:
         return call(names[index], end)
@@ -489,6 +508,5 @@ def largest_score(pen: Pen, node: Any) -> Tree:
     pen.functions["P(ω; s)"] = "probability of each token to be the largest of ω + s ξ, ξ standard normal"
     inside = row(script(_SUM_SIGN, _ELL), JOINT, pen.write(sympy.exp(weight)), JOINT,
                  call(sign("P"), pen.write(omega), *(pen.write(x) for x in rest)), level=PRODUCT)  # fmt: skip
-    return row(script(sign(r"\nabla", "∇"), sign(r"\omega", "ω")), sign(r"\log", " log ", PREFIX), inside, level=PRODUCT)
-
-
+    slope = script(sign(r"\nabla", "∇"), sign(r"\omega", "ω"))
+    return row(slope, sign(r"\log", " log ", PREFIX), inside, level=PRODUCT)

@@ -15,7 +15,9 @@ NAME, NUMBER, WORD, BINARY, RELATION, TIMES, COMMA, OPEN, CLOSE, PREFIX, SPACE =
 
 
 class Tree:
-    """A part of a formula. Equal trees are written alike; hash and width are known from the start, as trees share parts.
+    """A part of a formula; equal trees are written alike.
+
+    Hash and width are known from the start, as trees share parts.
 
     ``data`` depends on the kind: (LaTeX, text, kind of sign) of a sign, the accent, the brackets, columns of a matrix,
     the id that a link leads to. ``arguments`` are the bound letters it depends on.
@@ -32,7 +34,7 @@ class Tree:
         arguments: frozenset[Any] | None = None,
     ) -> None:
         self.kind, self.parts, self.data, self.level = kind, parts, data, level
-        self._hash = hash((kind, data, level, tuple(part._hash for part in parts)))
+        self._hash: int = hash((kind, data, level, tuple(part._hash for part in parts)))
         self.arguments: frozenset[Any] = (
             frozenset().union(*(part.arguments for part in parts)) if arguments is None else arguments
         )
@@ -49,11 +51,6 @@ class Tree:
             return False
         same = self.kind == other.kind and self.data == other.data and self.level == other.level
         return same and self.parts == other.parts
-
-    def __repr__(self) -> str:
-        from theorem_engine.showing.formula.lines import plain
-
-        return plain(self)
 
 
 def sign(latex: str, text: str | None = None, kind: str = NAME) -> Tree:

@@ -14,6 +14,7 @@ from theorem_engine.language.functions import positive_part
 from theorem_engine.language.operators.optimum import Minimum
 from theorem_engine.language.operators.spectral_mean import SpectralMean
 from theorem_engine.language.statement import Total
+from theorem_engine.showing.formula.lines import plain
 from theorem_engine.showing.formula.names import read_form, read_name
 from theorem_engine.showing.formula.tree import (
     ATOM,
@@ -158,9 +159,9 @@ class Pen:
     # what is elementary
 
     def _written(self, e: Any) -> Tree:
-        for kind in type(e).__mro__:
-            if kind in WRITERS:
-                return WRITERS[kind](self, e)
+        for base in type(e).__mro__:
+            if base in WRITERS:
+                return WRITERS[base](self, e)
         if isinstance(e, Applied):
             return self.application(e)
         if isinstance(e, sympy.Symbol):
@@ -171,10 +172,11 @@ class Pen:
             return self._number(e)
         for kind, writer in (
             (sympy.Add, self._sum), (sympy.Mul, self._product), (sympy.Pow, self._power),
-            (sympy.exp, lambda x: self._power_of_e(x.args[0])), (Total, self._total), (sympy.Piecewise, self._piecewise),
+            (sympy.exp, lambda x: self._power_of_e(x.args[0])), (Total, self._total),
+            (sympy.Piecewise, self._piecewise),
             (sympy.Integral, self._integral), (sympy.Abs, lambda x: fence(self.write(x.args[0]), "|", "|")),
             (positive_part, lambda x: script(call(EMPTY, self.write(x.args[0])), below=sign("+", "+"))),
-            (sympy.MatrixBase, self._matrix), (sympy.Function, self._function), ((sympy.Max, sympy.Min), self._function),
+            (sympy.MatrixBase, self._matrix), ((sympy.Function, sympy.Max, sympy.Min), self._function),
             (sympy.logic.boolalg.BooleanFunction, self._logic), (sympy.core.relational.Relational, self._relation),
             (BooleanAtom, lambda x: word(str(bool(x)).lower())),
         ):  # fmt: skip
@@ -336,21 +338,27 @@ class Pen:
                 below = number("".join(places))
                 self.by_position = True
             else:
-                below = row(*(self.name(letters[name]) for name in node.derivatives))
+                names = [self.name(letters[name]) for name in node.derivatives]
+                below = row(*names) if all(x.kind == "sign" for x in names) else listed(names)
             head = row(script(sign(r"\partial", "∂"), below), GAP, head, level=ATOM)
-        arguments = []
+        arguments: list[Tree] = []
+        silent: frozenset[Any] = frozenset()
         for letter, value in zip(present, node.args, strict=True):
             tree = self.write(value)
             if positional:
                 arguments.append(tree)
             elif tree != self.name(letter):
                 arguments.append(row(self.name(letter), EQUALS, tree, level=SUM))
+            else:
+                # what is not written may be bound all the same
+                silent |= tree.arguments
         if not positional and len(arguments) < len(present):
             self.leaves_out = True
         chosen = self._chosen(entry, node)
         if chosen:
             arguments.append(listed([word(value) for value in chosen]))
-        return call(head, *arguments) if arguments else head
+        found = call(head, *arguments) if arguments else head
+        return Tree(found.kind, found.parts, found.data, found.level, found.arguments | silent)
 
     def _chosen(self, entry: Any, node: Any) -> list[str]:
         """Values of options that the application fixes and the page does not."""
@@ -379,7 +387,7 @@ class Marked(sympy.Symbol):
 
     def __new__(cls, tree: Tree, **assumptions: Any) -> Any:
         """Symbols with trees that read alike are the same."""
-        found = sympy.Symbol.__xnew__(cls, repr(tree), **{"commutative": True, **assumptions})
+        found = sympy.Symbol.__xnew__(cls, plain(tree), **{"commutative": True, **assumptions})
         found.tree = tree
         return found
 
@@ -456,5 +464,3 @@ def _is_bare_sum(e: Any) -> bool:
 
 def _is_tall(tree: Tree) -> bool:
     return tree.kind in ("cases", "matrix") or any(map(_is_tall, tree.parts))
-
-

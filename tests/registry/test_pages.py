@@ -1,0 +1,182 @@
+"""Every page of every entry: mathematics and no code, all letters explained, lines that fit, examples that run."""
+
+import ast
+import math
+import re
+import shlex
+import warnings
+import xml.etree.ElementTree as ET
+
+import pytest
+from typer.testing import CliRunner
+
+import theorem_engine as te
+from theorem_engine.base.errors import BadRequest, OutOfDomain, ValidityWarning
+from theorem_engine.language.figure import figures
+from theorem_engine.showing.commandline.commands import app
+from theorem_engine.showing.example import example_of
+from theorem_engine.showing.figure_page import figure_page
+from theorem_engine.showing.formula.lines import plain
+from theorem_engine.showing.page import entry_html, entry_text
+from theorem_engine.showing.stated import stated
+
+ENTRIES = te.entries()
+CODE = re.compile(
+    r"\*\*|\b(?:Tuple|Component|Piecewise|ABSENT|Integer|Rational|Eq|Min|Max|exp_polar|Symbol|Letter|Dummy)\(|"
+    r"\w+(?:Mean|Recurrence|Minimum|Proximal|Root|Flow)\(|[a-z]+2\d{3}\.[a-z-]+:|\bABSENT\b|object at"
+)
+CUT = re.compile(r"\d+ characters|\[\.\.\.\]|…\s*\(")
+#: Commands that LaTeX and amsmath know, beside Greek letters.
+COMMANDS = re.compile(
+    r"begin|end|paragraph|noindent|item|text|mathrm|mathcal|mathbf|operatorname|frac|sqrt|sum|int|"
+    r"min|max|log|exp|sin|cos|tan|tanh|sinh|cosh|arctan|arcsin|arccos|lim|partial|infty|to|leq|"
+    r"geq|neq|le|ge|sim|star|top|dagger|prime|ell|times|cdot|emptyset|nabla|hat|bar|tilde|dot|"
+    r"underline|overline|quad|left|right|lvert|rvert|langle|rangle|surd|leftarrow|dots|mid|"
+    r"usepackage|textbackslash|textasciicircum|textasciitilde|circ|pm|odot|otimes|det"
+)
+GREEK = re.compile(
+    r"alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|"
+    r"rho|sigma|tau|upsilon|phi|varphi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|"
+    r"Upsilon|Phi|Psi|Omega"
+)
+HEAVY = {entry.id for entry in ENTRIES if entry.costly}
+EXAMPLES = [pytest.param(e, id=e.id, marks=pytest.mark.campaign if e.id in HEAVY else ()) for e in ENTRIES]
+
+
+@pytest.fixture(autouse=True)
+def _regimes_are_no_concern_here():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        yield
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=str)
+def test_the_pages_are_mathematics_whole_explained_and_fit(entry):
+    """One test for the three forms: a large statement is written once for all of them."""
+    _check_text(entry)
+    _check_latex(entry)
+    _check_html(entry)
+
+
+def _check_text(entry):
+    text = entry_text(entry)
+    assert not CODE.search(text), CODE.search(text)
+    assert not CUT.search(text), CUT.search(text)
+    assert not [line for line in text.splitlines() if len(line) > 80]
+    found = stated(entry)
+    unexplained = [plain(tree) for tree, _, meaning in found.letters if not meaning]
+    assert not unexplained
+    for tree, _, _ in found.letters:
+        assert f"  {plain(tree)} " in text
+
+
+def _check_latex(entry):
+    text = entry.latex()
+    assert not CODE.search(text), CODE.search(text)
+    bare = text.replace(r"\{", "").replace(r"\}", "")
+    depth = 0
+    for letter in bare:
+        depth += (letter == "{") - (letter == "}")
+        assert depth >= 0
+    assert depth == 0
+    assert text.isascii()
+    used = set(re.findall(r"\\([A-Za-z]+)", text))
+    assert not [name for name in used if not COMMANDS.fullmatch(name) and not GREEK.fullmatch(name)]
+    assert sorted(re.findall(r"\\begin{(\w+\*?)}", text)) == sorted(re.findall(r"\\end{(\w+\*?)}", text))
+    for letter in entry.given:
+        assert re.sub(r"\W", "", letter.meaning)[:8] in re.sub(r"\W|textasciicircum|textbackslash", "", text)
+
+
+def _check_html(entry):
+    html = entry_html(entry)
+    ET.fromstring(f"<body>{html.replace('&#160;', ' ')}</body>")
+    assert "<script" not in html
+    assert "<math" in html
+
+
+@pytest.mark.parametrize("entry", EXAMPLES)
+def test_the_example_on_the_page_runs_and_gives_what_is_printed(entry):
+    """The call, the command and the numbers are read off the page as a person would copy them."""
+    example = example_of(entry)
+    assert example is not None, "write one in examples.toml"
+    lines = entry_text(entry).split("\nExample\n")[1].splitlines()
+    python = [line.strip() for line in lines if line.startswith(("  >>>", "  ..."))]
+    call = ast.parse("".join(re.sub(r"^(>>>|\.\.\.)", "", line) for line in python).strip(), mode="eval").body
+    assert isinstance(call, ast.Call)
+    values = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+    prediction = te.predict(ast.literal_eval(call.args[0]), **values)
+    printed = [line.split(" = ") for line in map(str.strip, lines) if re.fullmatch(r"\w+ = \S+", line)]
+    assert next(name for name, _ in printed) == entry.main_output
+    for name, text in printed:
+        value = prediction.outputs[name]
+        if text in ("True", "False") or isinstance(value, str):
+            assert str(value) == text
+            continue
+        number = float(text)
+        digits = len(re.sub(r"e.*|\W|^-?0\.0*", "", text))
+        slack = 10.0 ** (math.floor(math.log10(abs(number))) - digits + 1) if number and math.isfinite(number) else 0
+        assert value == number or abs(value - number) <= slack + 2 * float(prediction.errors[name] or 0)
+    start = next(k for k, line in enumerate(lines) if line.startswith("  $ "))
+    command = ""
+    for line in lines[start:]:
+        command += line.rstrip("\\") + " "
+        if not line.endswith("\\"):
+            break
+    words = shlex.split(command)
+    assert words[:3] == ["$", "theorem-engine", "predict"]
+    assert {w.partition("=")[0]: w.partition("=")[2] for w in words[4:]} == {k: str(v) for k, v in values.items()}
+    assert words[3] == entry.id
+
+
+def test_an_example_runs_as_a_command():
+    example = example_of(te.entry("marion2025.oracle-risk"))
+    words = shlex.split(" ".join(line.rstrip("\\") for line in example.command()))[2:]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0
+    assert example.prints[0].split(" = ")[1][:6] in done.output
+
+
+@pytest.mark.parametrize("figure", figures(), ids=lambda f: f.id)
+def test_every_figure_has_a_page_that_fits(figure):
+    page = str(figure_page(figure.id))
+    assert figure.title.split()[0] in page
+    assert not [line for line in page.splitlines() if len(line) > 80]
+    for name in figure.options():
+        assert f"  {name} = " in page
+    assert "--out" in page
+
+
+def test_cases_stand_behind_a_brace():
+    text = entry_text(te.entry("duranthon2026.bayes-risk"))
+    assert "if task = spiked" in text
+    assert "if task = max, ν = ∞" in text
+    assert "⎧" in text
+    assert "⎩" in text
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [({"task": "max", "nu": "inf"}, "risk = Δ²\n"),
+                                                  ({"task": "max"}, "if ν = ∞")])  # fmt: skip
+def test_the_case_asked_for_is_shown(chosen, expected):
+    text = entry_text(te.entry("duranthon2026.bayes-risk"), chosen)
+    assert expected in text
+    assert "spiked;" not in text.split("Given")[0]
+
+
+def test_every_nonlinearity_has_its_own_moments_on_the_page():
+    """The second moment of sign is one, and the first coefficient of tanh is no constant."""
+    text = entry_text(te.entry("liao2026.hermite"))
+    for name in te.entry("liao2026.hermite").given[0].domain.names:
+        assert name in text
+    assert "a1 = E_ξ[1 − tanh(ξ)²]" in text
+
+
+@pytest.mark.parametrize(("words", "error"), [({"tsk": "max"}, BadRequest), ({"task": "mx"}, OutOfDomain)])
+def test_a_case_that_does_not_exist_is_refused(words, error):
+    with pytest.raises(error, match="task"):
+        entry_text(te.entry("duranthon2026.bayes-risk"), words)
+
+
+def test_the_conventions_of_papers_that_share_a_letter_are_stated():
+    first, second = (entry_text(te.entry(id)) for id in ("marion2025.risk", "liao2026.ridge-error"))
+    assert "gamma is the standard deviation" in first
+    assert "gamma is the ridge penalty" in second

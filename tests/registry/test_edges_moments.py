@@ -37,7 +37,7 @@ def moments(function, middle, width):
 @pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize(
     ("middle", "height"),
-    [("1/3", "1/1000000"), ("1/3", "1/10000000000"), ("17/10", "1/10000"), ("-5/7", "3/100000000")],
+    [("1/3", "1/10000000000"), ("17/10", "1/10000")],
 )
 def test_a_base_that_nearly_vanishes_is_seen(name, middle, height):
     """sqrt, 1/ and log of (t - m)^2 + h are singular sqrt(h) beside the line: even steps seem to settle too early."""

@@ -27,6 +27,8 @@ POLE = 1.6
 NEAR = (
     sympy.log, sympy.atan, sympy.acot, sympy.asin, sympy.acos, sympy.asinh, sympy.acosh, sympy.atanh, sympy.LambertW,
 )  # fmt: skip
+#: These are singular where their argument vanishes, be it at a complex place beside the line.
+AT_ZERO = (sympy.log, sympy.LambertW)
 #: Places at which an argument that is not affine is looked at.
 LOOKS = np.linspace(-38.5, 38.5, 2465)
 _BISECTIONS = 60
@@ -50,6 +52,8 @@ class Argument:
     expression: Any
     sharpness: float = 1.0
     is_switch: bool = False
+    #: Whether the function is singular where this vanishes: the base of a root, of an inverse, of a logarithm.
+    is_base: bool = False
 
 
 def arguments_inside(body: Any, variable: Any) -> list[Argument]:
@@ -61,9 +65,9 @@ def arguments_inside(body: Any, variable: Any) -> list[Argument]:
     """
     found: dict[Argument, None] = {}
 
-    def add(expression: Any, sharpness: float = 1.0, is_switch: bool = False) -> None:
+    def add(expression: Any, sharpness: float = 1.0, is_switch: bool = False, is_base: bool = False) -> None:
         if variable in expression.free_symbols:
-            found.setdefault(Argument(expression, sharpness, is_switch))
+            found.setdefault(Argument(expression, sharpness, is_switch, is_base))
 
     def visit(node: Any) -> None:
         if variable not in node.free_symbols:
@@ -98,10 +102,10 @@ def arguments_inside(body: Any, variable: Any) -> list[Argument]:
                 if variable in node.exp.free_symbols:
                     add(node.exp)
                 elif not (node.exp.is_Integer and node.exp > 0):
-                    add(node.base, POLE)
+                    add(node.base, POLE, is_base=True)
             elif isinstance(node, sympy.Function) and not isinstance(node, sympy.Piecewise):
                 for argument in node.args:
-                    add(argument, POLE if isinstance(node, NEAR) else 1.0)
+                    add(argument, POLE if isinstance(node, NEAR) else 1.0, is_base=isinstance(node, AT_ZERO))
             for part in node.args:
                 visit(part)
 
@@ -191,15 +195,24 @@ def _along(argument: Argument, function: Any, values: tuple[Any, ...]) -> list[P
             for _ in range(_BISECTIONS):
                 middle = (low + high) / 2
                 low, high = (middle, high) if np.sign(at(middle)[k]) == sign else (low, middle)
-            size = abs(at(low)[k + 1])
-            places.append(_place(argument, np.float64(low), (1 / size if k == 0 else size**-0.5) if size else np.inf))
+            places.append(_place(argument, np.float64(low), _scale(argument, at(low), k)))
         # a stretch of zeros is an underflow
         zeros = column == 0
         zeros[1:-1] &= ~(zeros[:-2] | zeros[2:])
         for i in np.flatnonzero(zeros):
-            size = abs(table[i, k + 1])
-            places.append(_place(argument, LOOKS[i], (1 / size if k == 0 else size**-0.5) if size else np.inf))
+            places.append(_place(argument, LOOKS[i], _scale(argument, table[i], k)))
     return places
+
+
+def _scale(argument: Argument, values: Any, k: int) -> float:
+    """Over how much a function changes where its argument (k = 0) or the argument's rate (k = 1) vanishes."""
+    value, size = abs(values[0]), abs(values[k + 1])
+    if not size > 0:
+        return float("inf")
+    if k == 0:
+        return float(1 / size)
+    # t^2 + 1/100 vanishes a tenth beside the line, whatever its curvature
+    return float(min(size**-0.5, (2 * value / size) ** 0.5 if argument.is_base and value else np.inf))
 
 
 def _is_vectorised(function: Any, values: tuple[Any, ...]) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, NoLowering, Numeric, find_lowering, get_backend
-from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, underflow, value_of
 from theorem_engine.base.exact import as_fraction
 from theorem_engine.base.reports import own_notes
 from theorem_engine.planning.plan import Operate, Solve
@@ -104,7 +104,7 @@ def judged(plain: Numeric, parameters: Sequence[Any], inside: Callable[..., list
         with own_notes() as notes:
             found = list(plain(*centre))
         own = reported(notes, len(found))
-        errors = [2 * UNIT * np.abs(r) + e for r, e in zip(found, own, strict=True)]
+        errors = [2 * UNIT * np.abs(r) + underflow(r) + e for r, e in zip(found, own, strict=True)]
         least = inside(*centre) if inside else [INSIDE * np.abs(c) if is_numeric(c) else 0.0 for c in centre]
         for position, value in enumerate(values):
             if not isinstance(value, Rounded) or (is_whole[position] and not np.any(value.error)):

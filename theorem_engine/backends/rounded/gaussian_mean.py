@@ -8,7 +8,7 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.rounded import reported
-from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, underflow, value_of
 from theorem_engine.base.reports import own_notes
 
 #: Where the noise is looked at: so far, and so densely, of one variable and of two.
@@ -39,7 +39,7 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend,
             noise = error_of(part) + (4 + square) * UNIT * np.abs(value_of(part))
             with np.errstate(all="ignore"):
                 error = np.sum(np.where(density > 0, noise * density, 0.0), axis=-1)
-            results.append(Rounded(value, np.where(np.isnan(error), np.inf, error + own)[()]))
+            results.append(Rounded(value, np.where(np.isnan(error), np.inf, error + own + underflow(value))[()]))
         return results
 
     return evaluate

@@ -8,7 +8,7 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.rounded import reported
-from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, underflow, value_of
 from theorem_engine.base.reports import own_notes
 from theorem_engine.numerics.quadrature import gauss_legendre
 
@@ -38,7 +38,7 @@ def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Back
             whole = width * part
             noise = np.broadcast_to(error_of(whole), np.broadcast_shapes(np.shape(value_of(whole)), nodes.shape))
             error = noise @ shares
-            results.append(Rounded(value, np.where(np.isnan(error), np.inf, error + own)[()]))
+            results.append(Rounded(value, np.where(np.isnan(error), np.inf, error + own + underflow(value))[()]))
         return results
 
     return evaluate

@@ -86,6 +86,11 @@ def error_of(x: Any) -> Any:
     return x.error if isinstance(x, Rounded) else 0.0
 
 
+def underflow(value: Any) -> Any:
+    """What a sum of many terms may have lost below the smallest normal double: that double, or nothing above it."""
+    return np.where(np.abs(value) < NORMAL, NORMAL, 0.0)[()]
+
+
 def spread(x: Any) -> Any:
     """With one trailing axis more, for the nodes of a rule, if it is an array."""
     if isinstance(x, Rounded):
@@ -171,10 +176,13 @@ def _carried(ufunc: Any, plain: list[Any], errors: list[Any], result: Any) -> An
         return sum(errors)
     if ufunc is np.multiply:
         (a, b), (ea, eb) = map(np.abs, plain), errors
-        return _times(a, eb) + _times(b, ea) + ea * eb
+        return _times(a, eb) + _times(b, ea) + _times(ea, eb)
     if ufunc is np.divide:
         b, (ea, eb) = np.abs(plain[1]), errors
-        return np.where(eb < b, (ea + _times(np.abs(result), eb)) / np.where(eb < b, b - eb, 1.0), np.inf)[()]
+        top = ea + _times(np.abs(result), eb)
+        # an error that underflows is not nothing
+        least = np.where(np.equal(top, 0), 0.0, SMALLEST)
+        return np.where(eb < b, np.maximum(top / np.where(eb < b, b - eb, 1.0), least), np.inf)[()]
     if ufunc is np.exp and not np.iscomplexobj(result):
         return _times(np.abs(result), np.expm1(errors[0]))
     total: Any = 0.0
@@ -185,8 +193,9 @@ def _carried(ufunc: Any, plain: list[Any], errors: list[Any], result: Any) -> An
 
 
 def _times(size: Any, error: Any) -> Any:
-    """A product in which no error is nothing, however large its partner."""
-    return np.where(np.equal(error, 0), 0.0, size * error)[()]
+    """A product in which no error is nothing, however large its partner, and which does not underflow to nothing."""
+    is_nothing = np.equal(error, 0) | np.equal(size, 0) & np.isfinite(error)
+    return np.where(is_nothing, 0.0, np.maximum(size * error, SMALLEST))[()]
 
 
 def _through(function: Callable[..., Any], plain: list[Any], position: int, result: Any, error: Any) -> Any:

@@ -44,6 +44,6 @@ def check_determined(owner: str, names: Sequence[str], jacobian: Any, widths: Ma
     for name, sigma in zip(names, sigmas, strict=True):
         if sigma > widths[name]:
             raise Undetermined(
-                f"{owner}: the data cannot determine {name} beside the other letters: its standard error {sigma:.2g} is "
-                f"larger than the range {widths[name]:.2g} that it has; add points, or give it as a parameter"
+                f"{owner}: the data cannot determine {name} beside the other letters: its standard error {sigma:.2g} "
+                f"is larger than the range {widths[name]:.2g} that it has; add points, or give it as a parameter"
             )

@@ -1,18 +1,14 @@
 """Measured points beside a theorem: numbers, files, refusals."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
 import theorem_engine as te
+from tests.theorem_engine.sweeping.measured_models import ridge_error
 from theorem_engine.base.errors import TheoremEngineError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from measured_models import ridge_error
 
 GAMMA = [0.1, 0.5, 1.0, 3.0]
 MEASURED = [0.25, 0.3, 0.35, 0.6]

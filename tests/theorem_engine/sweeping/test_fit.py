@@ -1,20 +1,16 @@
 """Letters fitted to data drawn from formulas of our own."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest, kstest
 
 import theorem_engine as te
+from tests.theorem_engine.sweeping.measured_models import linear_attention_risk, oracle_risk, ridge_error
 from theorem_engine.base.errors import BadRequest, OutOfDomain, TheoremEngineError
 from theorem_engine.sweeping import curve
 from theorem_engine.sweeping.determined import Undetermined
-
-sys.path.insert(0, str(Path(__file__).parent))
-from measured_models import linear_attention_risk, oracle_risk, ridge_error
 
 #: Probability that two standard errors cover the truth.
 TWO_SIGMA = 0.9545

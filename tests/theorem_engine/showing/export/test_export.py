@@ -20,7 +20,7 @@ CASES = {
         {},
         None,
         [
-            {"kappa": 0.5, "nu": 0.4, "theta": 0.1, "eta": 0.1, "rho": 0.1, "lam": 0.3, "gamma": 0.7, "d": 100, "L": 10},
+            {"kappa": 0.5, "nu": 0.4, "theta": 0.1, "eta": 0.1, "rho": 0.1, "lam": 0.3, "gamma": 0.7, "d": 99, "L": 10},
             {"kappa": 1, "nu": 1, "theta": 0, "eta": 0, "rho": 0, "lam": 2, "gamma": 0.7, "d": 400, "L": 2, "eps": 0.5},
             {"kappa": -1, "nu": 0, "theta": 0, "eta": 0, "rho": 0, "lam": 0.01, "gamma": 1, "d": 2, "L": 50},
         ],

@@ -24,7 +24,9 @@ def compute():
 def table(attention, ridge):
     print("attention with sign scores and aligned weights against ridge, c = 1/4, signal 1")
     print(f"{'gamma':>8} {'attention':>10} {'ridge':>10}  better")
-    for _gamma, _attention, _ridge in zip(ridge["gamma"].values, attention["error"].values, ridge["error"].values, strict=True):
+    for _gamma, _attention, _ridge in zip(
+        ridge["gamma"].values, attention["error"].values, ridge["error"].values, strict=True
+    ):
         print(f"{_gamma:>8.3f} {_attention:>10.6f} {_ridge:>10.6f}  {'attention' if _attention < _ridge else 'ridge'}")
     return
 

@@ -194,8 +194,16 @@ def _cells(rows: Sequence[Mapping[str, Any]], with_set: bool) -> tuple[list[str]
         dict.fromkeys(k for row in rows for k in row if k not in (*numbers, "set", "output", "theorem_error"))
     )
     names = [*(["set"] if with_set else []), *letters]
-    cells = [[*(str(row.get(k, "")) for k in names), *(f"{row[k]:.4g}" for k in numbers)] for row in rows]
+    cells = [[*(_short(str(row.get(k, ""))) for k in names), *(f"{row[k]:.4g}" for k in numbers)] for row in rows]
     return [*names, *numbers], cells
+
+
+def _short(text: str) -> str:
+    """A letter's value in a table; the data themselves have all digits."""
+    try:
+        return text if len(text) <= 10 else f"{float(text):.5g}"
+    except ValueError:
+        return text
 
 
 def compare(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,19 +20,15 @@ class Undetermined(Infeasible):
     """A free letter that the data say nothing about."""
 
 
-def check_determined(
-    owner: str, names: Sequence[str], jacobian: Any, ranges: Mapping[str, tuple[float, float]]
-) -> None:
+def check_determined(owner: str, names: Sequence[str], jacobian: Any, widths: Mapping[str, float]) -> None:
     """Refuse letters that the data cannot determine, by name.
 
-    ``jacobian`` has derivatives of the residuals in standard errors, a column for each letter.
+    ``jacobian`` has derivatives of the residuals in standard errors, a column for each letter; ``widths`` are the
+    ranges that letters have at most, or typically where there is no end.
     """
     lengths = np.sqrt(np.sum(np.square(jacobian), axis=0))
-    widths = [min(high - low, 1e300) for low, high in (ranges[name] for name in names)]
-    for name, length, width in zip(names, lengths, widths, strict=True):
-        # over the whole range the theorem would not move by a thousandth of an error
-        flat = not length * min(width, 1.0) > 1e-3 if math.isfinite(width) else not length > 1e-12
-        if flat:
+    for name, length in zip(names, lengths, strict=True):
+        if not length * widths[name] > 1:
             raise Undetermined(
                 f"{owner}: the data cannot determine {name}: at these points, near the best fit, the theorem does not "
                 "depend on it beyond their errors; give it as a parameter, or add points where it matters"
@@ -46,9 +41,9 @@ def check_determined(
             "the theorem at these points; give one of them as a parameter"
         )
     sigmas = np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
-    for name, sigma, width in zip(names, sigmas, widths, strict=True):
-        if sigma > width:
+    for name, sigma in zip(names, sigmas, strict=True):
+        if sigma > widths[name]:
             raise Undetermined(
-                f"{owner}: the data cannot determine {name}: its standard error {sigma:.2g} is larger than its whole "
-                f"range, {ranges[name][0]:g} to {ranges[name][1]:g}; add points, or give it as a parameter"
+                f"{owner}: the data cannot determine {name} beside the other letters: its standard error {sigma:.2g} "
+                f"is larger than the range {widths[name]:.2g} that it has; add points, or give it as a parameter"
             )

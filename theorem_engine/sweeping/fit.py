@@ -184,7 +184,7 @@ def _solved(problem: Problem, start: Mapping[str, Any]) -> Fit:
         sets, _ = problem.weigh(best.x)
     letters = problem.letters(best.x)
     jacobian = problem.jacobian(best.x)
-    check_determined(problem.entry.id, problem.names, jacobian, problem.ranges)
+    check_determined(problem.entry.id, problem.names, jacobian, problem.widths(best.x))
     covariance = np.linalg.inv(jacobian.T @ jacobian)
     sigmas = np.sqrt(np.diag(covariance))
     comparison = Comparison(problem.entry, {**problem.fixed, **letters}, tuple(sets), len(problem.names))

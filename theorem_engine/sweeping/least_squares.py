@@ -51,6 +51,16 @@ class Problem:
         """Values by name."""
         return {name: float(value) for name, value in zip(self.names, x, strict=True)}
 
+    def widths(self, x: Any) -> dict[str, float]:
+        """The range of each letter; where it has no end, the larger of what is typical and its value here."""
+        typical = {letter.name: letter.typical for letter in self.entry.given}
+        found = {}
+        for name, value in self.letters(x).items():
+            low, high = self.ranges[name]
+            ends = typical[name] or (-WIDE, WIDE)
+            found[name] = min(high - low, max(float(ends[-1]) - float(ends[0]), abs(value)))
+        return found
+
     def theorem(self, x: Any) -> Array:
         """The theorem at all points."""
         return np.concatenate([curve.values(self.letters(x)) for curve in self.curves])

@@ -79,7 +79,7 @@ def marker(number: int) -> dict[str, Any]:
 def is_logarithmic(values: Any) -> bool:
     """Whether values ask for a logarithmic axis: positive, over more than a factor of 20, not evenly spaced.
 
-    >>> is_logarithmic([1, 10, 100, 1000]), is_logarithmic([1, 2, 3, 40, 41]), is_logarithmic(range(1, 100))
+    >>> is_logarithmic([1, 10, 100, 1000]), is_logarithmic([0, 1, 10, 100]), is_logarithmic(range(1, 100))
     (True, False, False)
     """
     places = np.unique(np.asarray(values, dtype=float))

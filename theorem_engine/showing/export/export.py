@@ -13,6 +13,7 @@ from theorem_engine.base.errors import BadRequest, NotAvailable, nearest
 from theorem_engine.base.exact import to_text
 from theorem_engine.base.text import error_text
 from theorem_engine.language.catalogue import find_entry
+from theorem_engine.language.domains import ComplexPlane
 from theorem_engine.language.lengths import Distribution
 from theorem_engine.language.letters import ABSENT
 from theorem_engine.language.statement import leaves, strip
@@ -147,6 +148,8 @@ def make_program(task: Task) -> Program:
     for argument in task.arguments:
         if names.of(argument.letter).name != argument.name:
             raise NotAvailable(f"{argument.name} is a word of the language; fix that letter with at")
+        if isinstance(argument.letter.domain, ComplexPlane):
+            raise NotAvailable(f"{argument.name} is a complex letter, which stand-alone code does not have")
     for letter, value in numbers.items():
         exact = value.single() if isinstance(value, Distribution) else value
         first.append(Line(names.of(letter), as_sympy(exact)))

@@ -281,8 +281,18 @@ def drops_terms(entry: Any, relation: Any) -> bool:
 
 @cache
 def _zeros(id: str) -> frozenset[str]:
-    entry = find_entry(id)
-    return frozenset({x.name for x in entry.zeros}.union(*(_zeros(other) for other in entry.needs.values())))
+    """Names of letters that this entry, or one that it applies, leaves out where they vanish."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    waiting = [id]
+    while waiting:
+        entry = find_entry(waiting.pop())
+        if entry.id not in seen:
+            seen.add(entry.id)
+            found |= {x.name for x in entry.zeros}
+            # entries may apply each other in a circle
+            waiting.extend(entry.needs.values())
+    return frozenset(found)
 
 
 def _without_aliases(steps: Sequence[Step], results: Sequence[Any]) -> list[Step]:

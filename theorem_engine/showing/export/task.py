@@ -13,7 +13,7 @@ from theorem_engine.base.errors import BadRequest, NotAvailable, TheoremEngineEr
 from theorem_engine.base.exact import NotANumber, as_float, read_number, to_text
 from theorem_engine.base.version import __version__
 from theorem_engine.language.conditions import Undecided
-from theorem_engine.language.domains import ComplexPlane, Interval
+from theorem_engine.language.domains import Interval
 from theorem_engine.language.entry import Entry, shown_options
 from theorem_engine.language.letters import ABSENT, CANONICAL, Letter
 from theorem_engine.language.statement import LabelSlot, Statement
@@ -123,7 +123,7 @@ def make_task(entry: Entry, at: Mapping[str, Any], outputs: Sequence[str] | None
     for letter in fixed:
         if letter not in present:
             raise BadRequest(f"{entry.id}: {letter.name} does not occur in the statement that is exported")
-    arguments = tuple(_argument(entry, x) for x in statement.given if x not in fixed)
+    arguments = tuple(_argument(x) for x in statement.given if x not in fixed)
     found, words = _outputs(entry, statement, outputs)
     return Task(entry, options, statement, fixed, arguments, found, excluded, words)
 
@@ -172,9 +172,7 @@ def _is_condition(entry: Entry, name: str) -> bool:
     return name in entry.cases or name.startswith("(")
 
 
-def _argument(entry: Entry, letter: Letter) -> Argument:
-    if isinstance(letter.domain, ComplexPlane):
-        raise NotAvailable(f"{entry.id}: {letter.name} is a complex letter, which stand-alone code does not have")
+def _argument(letter: Letter) -> Argument:
     default = None
     if not letter.is_required and letter.default is not ABSENT:
         try:

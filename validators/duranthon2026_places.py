@@ -19,48 +19,53 @@ STEP = 1e-3
 WITHOUT_SCALE = ("relu", "element-wise-optimal")
 
 
-def _losses(point, batch, place, is_free):
-    """Squared errors of the weights with a slope, a norm and perhaps a shift, one for each sequence."""
+def _free(point):
+    """Names of the parameters that are fitted: the norm always, the slope unless it is given, the shift of erf too."""
+    has_shift = point["activation"] == "erf" and "shift" not in point and "m_kk" not in point
+    return ("m_vv", *(() if "m_kk" in point else ("m_kk",)), *(("shift",) if has_shift else ()))
+
+
+def _losses(point, batch, place):
+    """Squared errors of the weights with the parameters of a place, one for each sequence."""
     scores, values, label = batch
-    slope, norm, *shift = place
-    here = {**point, "shift": shift[0]} if is_free else point
+    here = {**point, **dict(zip(_free(point), place, strict=True))}
+    slope, norm = float(here["m_kk"]), here["m_vv"]
     return (label - norm * np.einsum("nl,nl->n", weights_of(here, scores, slope), values)) ** 2
 
 
-def _gradients(point, batch, place, is_free):
+def _gradients(point, batch, place):
     """Derivatives of the squared errors in the parameters, one row for each, by differences."""
     rows = []
     for axis in np.eye(len(place)):
         step = STEP * (abs(place @ axis) + 0.1) * axis
-        high, low = (_losses(point, batch, place + sign * step, is_free) for sign in (1, -1))
+        high, low = (_losses(point, batch, place + sign * step) for sign in (1, -1))
         rows.append((high - low) / (2 * step.sum()))
     return np.array(rows)
 
 
 @lru_cache(maxsize=64)
 def _near_minimum(few, pairs, items):
-    """Slope, norm and perhaps shift of a fit, and the Hessian of the fitted squared error there."""
+    """Parameters of a fit, and the Hessian of the fitted squared error there."""
     point = {**dict(items), "L": dict(pairs)}
-    is_free = point["activation"] == "erf" and "shift" not in point
     count = SMALL if few else int(np.clip(FITTED / sum(n * w for n, w in pairs), FEWEST, MOST))
     batches = [
         (tokens[:, :, 0].copy(), tokens[:, :, 1].copy(), labels(point, np.random.default_rng(0), tokens, hidden))
         for tokens, hidden in sequences(point, np.random.default_rng([2509, 21937]), count, 2)
     ]
     slope, shift, norm = _search(point, batches)
-    if not 3 * SLOPES[0] < slope < SLOPES[1] / 3:
+    if "m_kk" not in point and not 3 * SLOPES[0] < slope < SLOPES[1] / 3:
         raise ValueError("the best slope is not at a finite place: there is nowhere to take a step from")
-    place = np.array([slope, norm, *([shift] if is_free else [])])
+    found = {"m_kk": slope, "m_vv": norm, "shift": shift}
+    place = np.array([found[name] for name in _free(point)])
     rows = []
     for axis in np.eye(len(place)):
         step = 10 * STEP * (abs(place @ axis) + 0.1) * axis
         high, low = (
-            sum(_gradients(point, batch, place + sign * step, is_free).sum(axis=1) for batch in batches)
-            for sign in (1, -1)
+            sum(_gradients(point, batch, place + sign * step).sum(axis=1) for batch in batches) for sign in (1, -1)
         )
         rows.append((high - low) / (2 * step.sum() * count))
     hessian = np.array(rows)
-    return place, (hessian + hessian.T) / 2, is_free
+    return place, (hessian + hessian.T) / 2
 
 
 @simulator(exact=True, covers=("m_kk", "m_vv", "shift", "m_k", "m_v", "temperature"))
@@ -70,19 +75,17 @@ def best_place(point, rng, count):
     if point["activation"] in WITHOUT_SCALE:
         raise ValueError(f"the scale of the scores of {point['activation']} weights is a convention")
     numbers, shares = lengths(point)
-    names = ("task", "nu", "activation", "shift", "delta")
+    names = ("task", "nu", "activation", "shift", "delta", "m_kk")
     items = tuple((name, point[name]) for name in names if name in point)
     pairs = tuple(zip(numbers.tolist(), shares.tolist(), strict=True))
-    place, hessian, is_free = _near_minimum(count <= FEW, pairs, items)
+    place, hessian = _near_minimum(count <= FEW, pairs, items)
     found = []
     for tokens, hidden in sequences(point, rng, count, 2):
         batch = tokens[:, :, 0], tokens[:, :, 1], labels(point, rng, tokens, hidden)
-        found.append(place[:, None] - np.linalg.solve(hessian, _gradients(point, batch, place, is_free)))
-    slope, norm, *shift = np.concatenate(found, axis=1)
-    results = {"m_kk": slope, "m_k": slope, "m_vv": norm, "m_v": norm}
-    if point["activation"] == "softmax":
-        results["temperature"] = slope
-    return {**results, "shift": shift[0]} if is_free else results
+        found.append(place[:, None] - np.linalg.solve(hessian, _gradients(point, batch, place)))
+    results = dict(zip(_free(point), np.concatenate(found, axis=1), strict=True))
+    aliases = {"m_k": "m_kk", "m_v": "m_vv"} | ({"temperature": "m_kk"} if point["activation"] == "softmax" else {})
+    return {**results, **{alias: results[name] for alias, name in aliases.items() if name in results}}
 
 
 @simulator(exact=True, covers=("m_kk", "m_vv"))

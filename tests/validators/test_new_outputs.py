@@ -31,6 +31,14 @@ def test_an_infinite_best_slope_has_no_place():
         best_place({"task": "max", "nu": np.inf, "L": 3, "activation": "softmax"}, np.random.default_rng(0), 8)
 
 
+def test_at_a_given_slope_only_the_norm_is_fitted():
+    """Equal weights 1/L: the best norm is one, by E y z/L over E (sum z/L)^2."""
+    found = best_place({**SPIKED, "m_kk": 0.0}, np.random.default_rng(10), 20_000)
+    assert "m_kk" not in found
+    value, error = _mean(found["m_vv"])
+    assert abs(value - 1) < 4 * error
+
+
 def test_equal_weights_have_known_moments():
     found = weight_moments({**SPIKED, "m_kk": 0.0}, np.random.default_rng(1), 100)
     assert found["S"] == pytest.approx(1 / 3)

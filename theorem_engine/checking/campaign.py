@@ -18,9 +18,10 @@ from typing import Any
 from theorem_engine.asking.fingerprint import fingerprint
 from theorem_engine.base.errors import BadRequest, TheoremEngineError, ValidityWarning
 from theorem_engine.base.version import __version__
+from theorem_engine.checking.designed import find_design
 from theorem_engine.checking.evidence import Effort
 from theorem_engine.checking.record import is_result
-from theorem_engine.checking.simulators import check_fingerprint
+from theorem_engine.checking.simulators import check_fingerprint, random_letters
 from theorem_engine.language.catalogue import all_entries, find_entry
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.figure import figures
@@ -122,11 +123,13 @@ def run_campaign(
     fresh: bool = False,
     progress: bool = False,
     fixed: Mapping[str, Any] | None = None,
+    designed: bool = False,
     executor: Executor | None = None,
 ) -> Campaign:
     """Check entries (all, if none is named), each at so many points; ``seconds`` is for the whole campaign.
 
-    A campaign over all entries checks the settings of the figures too.
+    Where points are ``designed``, an entry that has such points is checked at all of them instead. A campaign over all
+    entries checks the settings of the figures too.
 
     Finished checks lie in ``folder`` and are not repeated when the same campaign is started again, unless the entry's
     equations, its simulators or the engine have changed. A simulator that fails gives "cannot tell"; a journal that
@@ -144,19 +147,29 @@ def run_campaign(
         if fresh:
             _remove(journal.path)
         journal.prepare()
-        pairs = _pairs(chosen, points, seed, fixed, with_figures=not ids and not fixed)
+        pairs = _pairs(chosen, points, seed, fixed, designed, with_figures=not ids and not fixed)
         return _run(pairs, journal, seconds, samples, workers, seed, progress, executor)
 
 
 def _pairs(
-    chosen: Sequence[Entry], points: int, seed: int, fixed: Mapping[str, Any] | None, with_figures: bool
+    chosen: Sequence[Entry],
+    points: int,
+    seed: int,
+    fixed: Mapping[str, Any] | None,
+    designed: bool,
+    with_figures: bool,
 ) -> list[tuple[Entry, dict[str, Any]]]:
     """Entries and the points they are checked at."""
-    pairs = [
-        (entry, point)
-        for entry in chosen
-        for point in ([dict(fixed)] if fixed else campaign_points(entry, points, seed))
-    ]
+    pairs = []
+    for entry in chosen:
+        design = find_design(entry) if designed and not fixed else None
+        if design is not None:
+            # a random prediction is drawn by the seed of the campaign
+            drawn: dict[str, Any] = dict.fromkeys(random_letters(entry), seed)
+            places = [{**drawn, **point} for point in design.points]
+        else:
+            places = [dict(fixed)] if fixed else campaign_points(entry, points, seed)
+        pairs += [(entry, place) for place in places]
     if with_figures:
         pairs += [(find_entry(id), dict(point)) for figure in figures() for id, point in figure.settings]
     return pairs

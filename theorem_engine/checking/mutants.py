@@ -43,16 +43,29 @@ class Mutant:
 
     def evaluate(self, point: Point) -> dict[str, Any] | None:
         """Its outputs at a point, flat; None where it has no finite real value."""
+        return self.evaluate_all([point])[0]
+
+    def evaluate_all(self, points: Sequence[Point]) -> list[dict[str, Any] | None]:
+        """The same at many points of one choice of options, planned and compiled once."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                plan = make_plan(
+                    self.statement.given, self.statement.equations, self.statement.targets(), self.entry.id
+                )
+                run = get_backend("float64").compile(plan)
+        except Exception:  # a wrong formula may fail in any way: then it refutes itself
+            return [None] * len(points)
+        return [self._outputs(run, point) for point in points]
+
+    def _outputs(self, run: Any, point: Point) -> dict[str, Any] | None:
         import numpy as np
 
         backend = get_backend("float64")
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                plan = make_plan(
-                    self.statement.given, self.statement.equations, self.statement.targets(), self.entry.id
-                )
-                results = backend.compile(plan)(*[backend.number(v) for v in point.values])
+                results = run(*[backend.number(v) for v in point.values])
             plain = {s: _number(v) for s, v in zip(self.statement.targets(), results, strict=True)}
             outputs = {name: assemble(shape, plain) for name, shape in self.statement.outputs.items()}
             flat = flat_outputs(outputs)

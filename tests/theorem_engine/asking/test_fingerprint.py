@@ -305,7 +305,18 @@ def test_code_counts_where_it_is_used(tree, untouched, name, seen):
 
 def test_a_changed_sign_is_checked_anew(tree, tmp_path):
     """The verdict on a theorem is never reported for another one: refuted, not "finished before"."""
-    words = ("check", "marion2025.linear-risk", "--samples", "20000", "--jobs", "1", "--out", str(tmp_path))
+    words = (
+        "check",
+        "marion2025.linear-risk",
+        "--points",
+        "1",
+        "--samples",
+        "20000",
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path),
+    )
     assert "0 checks were finished before" in in_tree(tree, *words)
     assert "1 checks were finished before" in in_tree(tree, *words)
     right = "coefficient = gamma**2 / (gamma**2 + L - 1)"

@@ -199,7 +199,19 @@ def test_the_command_checks_a_point(tmp_path):
 
 
 def test_the_command_runs_a_campaign_and_resumes_it(tmp_path):
-    words = ["check", *FAST[:2], "--samples", "20000", "--jobs", "1", "--tolerate-undecided", "--out", str(tmp_path)]
+    words = [
+        "check",
+        *FAST[:2],
+        "--samples",
+        "20000",
+        "--points",
+        "1",
+        "--jobs",
+        "1",
+        "--tolerate-undecided",
+        "--out",
+        str(tmp_path),
+    ]
     first, second = (CliRunner().invoke(app, words) for _ in range(2))
     assert first.exit_code == second.exit_code == 0
     assert "2 checks were finished before" in second.stdout

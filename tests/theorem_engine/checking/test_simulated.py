@@ -84,7 +84,9 @@ def test_no_theorem_is_evaluated(monkeypatch):
 
     monkeypatch.setattr("theorem_engine.asking.prediction.predict", refuse)
     monkeypatch.setattr("theorem_engine.asking.evaluation.evaluate_float64", refuse)
-    assert te.simulate("gaussian.erf-square", **ERF, samples=10).samples == {"value": 10}
+    assert te.simulate("gaussian.erf-square", **ERF, samples=10).samples == dict.fromkeys(
+        ("value", "dt", "dtt", "dg"), 10
+    )
 
 
 def test_an_exact_cross_check_gives_what_it_computes_and_its_accuracy():
@@ -111,7 +113,8 @@ def test_an_exact_cross_check_gives_what_it_computes_and_its_accuracy():
 )
 def test_a_limit_is_simulated_at_the_sizes_asked_for(words, sizes):
     found = te.simulate("liao2026.interpolation-error", **ATTENTION, **words)
-    assert found.sizes == {"error": sizes}
+    assert found.sizes["error"] == sizes
+    assert all(taken == sizes for taken in found.sizes.values())
     assert 0 < found["error"] < 1
 
 

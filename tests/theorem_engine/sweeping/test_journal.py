@@ -26,7 +26,7 @@ from theorem_engine.sweeping.resumed import Resumed
 ROOT = Path(te.__file__).parent.parent
 FAST = ("gaussian.erf-mean", "gaussian.erf-miss")
 SETTINGS = {"samples": 2_000, "jobs": 1}
-WORDS = ("check", *FAST, "--samples", "2000", "--jobs", "1", "--tolerate-undecided", "--out")
+WORDS = ("check", *FAST, "--samples", "2000", "--points", "1", "--jobs", "1", "--tolerate-undecided", "--out")
 needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 
 
@@ -281,7 +281,7 @@ def _heeding_interrupts():
 def test_an_interrupt_leaves_a_journal_that_is_whole(tmp_path):
     """Ctrl-C at whatever moment: the command ends at once, and what was finished is resumed."""
     ids = [entry.id for entry in te.entries() if entry.paper in ("gaussian", "marion2025") and not entry.costly]
-    words = ["check", *ids, "--samples", "400000", "--jobs", "1", "--out", str(tmp_path)]
+    words = ["check", *ids, "--points", "1", "--samples", "400000", "--jobs", "1", "--out", str(tmp_path)]
     process = subprocess.Popen([sys.executable, "-m", "theorem_engine", *words], cwd=ROOT,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                preexec_fn=_heeding_interrupts)  # fmt: skip

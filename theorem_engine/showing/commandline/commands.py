@@ -283,10 +283,12 @@ def check(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Compare entries with simulators that never saw them: at a point, or at points drawn from their domains.
+    """Compare entries with simulators that never saw them: at a point, or at points chosen for them.
 
-    The exit status is 0 if all checks agree, 1 if any disagrees, and else 3 because some cannot tell. A run without a
-    point is a campaign: started again, it goes on where it was stopped.
+    Without a point an entry is checked at those designed to tell it from its mutants, where it has such points, else at
+    one drawn from its domain; --points draws that many instead. The exit status is 0 if all checks agree, 1 if any
+    disagrees, and else 3 because some cannot tell. A run without a point is a campaign: started again, it goes on where
+    it was stopped.
     """
     from theorem_engine.checking.campaign import FOLDER, run_campaign
     from theorem_engine.checking.report import refuse_foreign_reports, report_text, write_reports
@@ -318,8 +320,8 @@ def check(
             refuse_foreign_reports(out or FOLDER)
         campaign = run_campaign(
             ids or (), seconds=budget or (300 if everything else 20 * len(ids or ())), jobs=whole_number("jobs", jobs),
-            points=1 if points is None else whole_number("points", points) or 0, folder=out or FOLDER, fresh=fresh,
-            progress=sys.stderr.isatty() and not as_json, **numbers,
+            points=1 if points is None else whole_number("points", points) or 0, designed=bool(ids) and points is None,
+            folder=out or FOLDER, fresh=fresh, progress=sys.stderr.isatty() and not as_json, **numbers,
         )  # fmt: skip
         written = write_reports(campaign)
         if as_json:

@@ -21,9 +21,8 @@ class TokenFront(OpenFunction):
 
     nargs = 3
     meanings: ClassVar = {"float64": METHODS + ":brought_to_front"}
-
-    def _latex(self, printer, exp=None):
-        return rf"\mathrm{{front}}_{{{printer._print(self.args[1])}}}\left({printer._print(self.args[0])}\right)"
+    sign: ClassVar = (r"\operatorname{front}", "front")
+    words: ClassVar = "of (x, b, u): x with a token in front that u draws from softmax(b x), the rest decreasing"
 
 
 class LargestLog(OpenFunction):
@@ -35,15 +34,16 @@ class LargestLog(OpenFunction):
 
     nargs = (2, 3)
     meanings: ClassVar = {"float64": METHODS + ":log_probability"}
+    sign: ClassVar = (r"\log P", "log P")
+    words: ClassVar = (
+        "of (ω, s): log probability of each token to be the largest of ω + s ξ, ξ standard normal; of (ω, s, b): to be "
+        "drawn from softmax(b (ω + s ξ))"
+    )
 
     @classmethod
     def numbers_per_token(cls, tokens):
         """Those of an integral over one score."""
         return NODES
-
-    def _latex(self, printer, exp=None):
-        inside = "; ".join(printer._print(x) for x in self.args)
-        return rf"\log P\left({inside}\right)"
 
 
 class LargestScore(OpenFunction):
@@ -54,12 +54,10 @@ class LargestScore(OpenFunction):
 
     nargs = (3, 4)
     meanings: ClassVar = {"float64": METHODS + ":score"}
+    sign: ClassVar = (r"\nabla_\omega\log\langle P\rangle", "∇_ω log⟨P⟩")
+    words: ClassVar = "of (ω, c, s): derivatives in ω of each token of the log of the sum over tokens of exp(c) P(ω, s)"
 
     @classmethod
     def numbers_per_token(cls, tokens):
         """Those of an integral, or the products with every other token."""
         return max(tokens, NODES)
-
-    def _latex(self, printer, exp=None):
-        inside = ", ".join(printer._print(x) for x in self.args)
-        return rf"\nabla_\omega\log\sum_\ell e^c P\left({inside}\right)"

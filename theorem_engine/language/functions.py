@@ -170,15 +170,23 @@ class OpenFunction(sympy.Function):
     """A function whose numbers come from outside the engine: its class names who computes them.
 
     ``meanings = {"float64": "my_pack.methods:envelope"}`` gives, for each backend, a module and a function in it that
-    takes numbers or arrays of them. How much memory that takes is said by ``numbers_per_token``.
+    takes numbers or arrays of them. How much memory that takes is said by ``numbers_per_token``. ``sign`` is how it is
+    written before its arguments, in LaTeX and as text, and ``words`` is what a page says of it.
     """
 
     meanings: ClassVar[Mapping[str, str]] = {}
+    sign: ClassVar[tuple[str, str]] = (r"\operatorname{f}", "f")
+    words: ClassVar[str] = ""
 
     @classmethod
     def numbers_per_token(cls, tokens: int) -> int:
         """Numbers in the largest array that is made on the way, for each token of a sample of so many."""
         return 1
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        inside = ", ".join(printer._print(x) for x in self.args)
+        power = f"^{{{exp}}}" if exp is not None else ""
+        return rf"{self.sign[0]}{power}\left({inside}\right)"
 
     @classmethod
     def meaning(cls, backend: str) -> Any:

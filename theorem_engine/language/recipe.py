@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-
 from theorem_engine.base.errors import DeclarationError
 from theorem_engine.language.operators.base import distinct_nodes
 from theorem_engine.language.operators.optimum import Minimum, Root

@@ -6,14 +6,11 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.language.functions import log_softplus, softplus
+from theorem_engine.language.functions import OpenFunction, log_softplus, softplus
 from theorem_engine.language.operators.at_evaluation import AtEvaluation
 from theorem_engine.language.operators.base import Component
 from theorem_engine.language.operators.channel import (
     ChannelMean,
-    LargestLog,
-    LargestScore,
-    TokenFront,
     TokenLogSum,
     TokenMax,
     TokenSort,
@@ -475,13 +472,6 @@ def token_sort(pen: Pen, node: Any) -> Tree:
     return call(sign(r"\operatorname{sort}", "sort", "word"), pen.write(node.args[0]))
 
 
-@writes(TokenFront)
-def token_front(pen: Pen, node: Any) -> Tree:
-    """The tokens' numbers with a drawn one in front."""
-    pen.functions["front(x; b, u)"] = "x with a token in front that u draws from softmax(b x), the rest decreasing"
-    return call(sign(r"\operatorname{front}", "front", "word"), *(pen.write(x) for x in node.args))
-
-
 @writes(TokenLogSum)
 def token_log_sum(pen: Pen, node: Any) -> Tree:
     """The logarithm of a sum of exponentials."""
@@ -490,23 +480,10 @@ def token_log_sum(pen: Pen, node: Any) -> Tree:
     return row(sign(r"\log", "log ", PREFIX), inside, level=PRODUCT)
 
 
-@writes(LargestLog)
-def largest_log(pen: Pen, node: Any) -> Tree:
-    """The log probability of being the largest."""
-    pen.functions["log P(ω; s)"] = "log probability of each token to be the largest of ω + s ξ, ξ standard normal"
-    if len(node.args) > 2:
-        pen.functions["log P(ω; s, b)"] = "log probability of each token to be drawn from softmax(b (ω + s ξ))"
-    inside = call(sign("P"), *(pen.write(x) for x in node.args))
-    return row(sign(r"\log", "log ", PREFIX), inside, level=PRODUCT)
-
-
-@writes(LargestScore)
-def largest_score(pen: Pen, node: Any) -> Tree:
-    """Derivative of the log probability of a weighted place."""
-    omega, weight, *rest = node.args
-    pen.functions["∇_ω"] = "derivatives in ω of each token"
-    pen.functions["P(ω; s)"] = "probability of each token to be the largest of ω + s ξ, ξ standard normal"
-    inside = row(script(_SUM_SIGN, _ELL), JOINT, pen.write(sympy.exp(weight)), JOINT,
-                 call(sign("P"), pen.write(omega), *(pen.write(x) for x in rest)), level=PRODUCT)  # fmt: skip
-    slope = script(sign(r"\nabla", "∇"), sign(r"\omega", "ω"))
-    return row(slope, sign(r"\log", " log ", PREFIX), inside, level=PRODUCT)
+@writes(OpenFunction)
+def open_function(pen: Pen, node: Any) -> Tree:
+    """A function that says itself how it is written and what it is."""
+    latex, text = node.sign
+    if node.words:
+        pen.functions[text.strip()] = node.words
+    return call(sign(latex, text, "word"), *(pen.write(x) for x in node.args))

@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS := 1
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[sweep,plot,fast,book,dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[sweep,cluster,plot,fast,book,dev]"
 	@touch $@
 
 tour: $(VENV)/.ready

@@ -6,6 +6,7 @@ is made up for by the others. The workers must run this engine: another version 
 
 from __future__ import annotations
 
+import importlib
 import re
 import socket
 import threading
@@ -76,11 +77,12 @@ class Cluster:
 
     def _connected(self) -> Any:
         try:
-            from distributed import Client
+            # without types of its own
+            distributed: Any = importlib.import_module("distributed")
         except ImportError:
             raise NotAvailable("clusters need dask and distributed: pip install 'theorem-engine[cluster]'") from None
         try:
-            client = Client(self.address, timeout=PATIENCE, set_as_default=False)
+            client = distributed.Client(self.address, timeout=PATIENCE, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise self._silence(error) from None
         try:
@@ -95,11 +97,10 @@ class Cluster:
     def _found(self, future: Any) -> list[Any]:
         from concurrent.futures import CancelledError
 
-        from distributed import KilledWorker
-
+        killed: Any = importlib.import_module("distributed").KilledWorker
         try:
             found: list[Any] = future.result()
-        except KilledWorker:
+        except killed:
             raise NotAvailable(
                 f"workers of {self.address} were ended again and again at the same points, perhaps for want of memory"
             ) from None

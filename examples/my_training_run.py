@@ -1,8 +1,8 @@
 """Does my training run follow the theorem? A small attention layer is trained with NumPy, then compared and fitted.
 
-The layer is sum_l erf(lam x_l.k) x_l.v on sequences of L Gaussian tokens, one of which carries the label; it starts near
-the right directions and is measured at several temperatures. The theorem gives its risk; we ask whether the measured risks
-agree, and then leave the noise of the informative token free, as if we did not know it.
+The layer is sum_l erf(lam x_l.k) x_l.v on sequences of L Gaussian tokens, one of which carries the label. It starts
+near the right directions and is measured at several temperatures. The theorem gives its risk: we ask whether what was
+measured agrees, and then leave the noise of the informative token free, as if we did not know it.
 
 A marimo notebook: ``marimo edit examples/my_training_run.py``, or run it as a script.
 """

@@ -32,7 +32,7 @@ def plot(
     ``<y>_error``, as a mapping, a data set or the path of a CSV.
 
     >>> from theorem_engine.sweeping.grids import grid
-    >>> picture = plot("marion2025.linear-risk", gamma=grid(0, 1, 5), L=10)
+    >>> picture = plot("marion2025.linear-risk", gamma=grid("0.2", 1, 5), L=10)
     >>> len(picture.figure.axes[0].lines)
     1
     """

@@ -169,6 +169,9 @@ def outcome(id, query):
         found = te.predict(id, certified=True, **dict(pair.split("=", 1) for pair in query.split()))
     except NotAvailable as error:
         return "refused: " + str(error).removeprefix(f"{id}: ").removeprefix("no certificate: ")
+    except NotConverged as error:
+        assert "unknown: " in str(error)
+        return "unknown"
     return found.certificate.status
 
 

@@ -116,7 +116,10 @@ def test_two_valleys_are_only_proved_to_be_local_minima():
     assert claims[0].status == "local"
 
 
-CRITICAL = [("sqrt(1/2)", 400, 10, "0.892437948241719984963072883933"), ("1", 400, 10, "0.919753915797589850087156428918")]
+CRITICAL = [
+    ("sqrt(1/2)", 400, 10, "0.892437948241719984963072883933"),
+    ("1", 400, 10, "0.919753915797589850087156428918"),
+]
 
 
 def test_critical_lambdas_hold_the_references_and_the_roots_are_counted():

@@ -34,7 +34,8 @@ def namespace() -> dict[str, Any]:
     names = {*NAMES.values(), "less", "less_or_equal", "equal", "both", "either", "negated", "choose", "power"}
     found = {name: getattr(functions, name) for name in sorted(names - {"owens_t"})}
     return {
-        **found, "owens_t": owens_t, "sqrt": functions.sqrt, "whole_power": functions.whole_power, "rational": lru_cache(4096)(fmpq),
+        **found, "owens_t": owens_t,
+        "sqrt": functions.sqrt, "whole_power": functions.whole_power, "rational": lru_cache(4096)(fmpq),
         "pi": arb.pi, "e": arb.const_e, "euler": arb.const_euler, "catalan": arb.const_catalan,
         "infinity": arb.pos_inf, "imaginary": lambda: acb(0, 1),
     }  # fmt: skip

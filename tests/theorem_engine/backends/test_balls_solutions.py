@@ -22,7 +22,7 @@ NULL_ERRORS = [
     (("1", "1e-8", "0.5", "0.5"), "0.00170653343060678407196844954917"),
     (("4", "1e-10", "0.6057", "0.3943"), "7.97401557932892616537497750119e-6"),
 ]
-x, y, t = sympy.symbols("x y t", real=True)
+x = sympy.Symbol("x", real=True)
 
 
 def check(prediction, reference, digits):
@@ -116,7 +116,10 @@ def test_two_valleys_are_only_proved_to_be_local_minima():
     assert claims[0].status == "local"
 
 
-CRITICAL = [("sqrt(1/2)", 400, 10, "0.892437948241719984963072883933"), ("1", 400, 10, "0.919753915797589850087156428918")]
+CRITICAL = [
+    ("sqrt(1/2)", 400, 10, "0.892437948241719984963072883933"),
+    ("1", 400, 10, "0.919753915797589850087156428918"),
+]
 
 
 def test_critical_lambdas_hold_the_references_and_the_roots_are_counted():

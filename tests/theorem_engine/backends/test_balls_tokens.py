@@ -112,3 +112,17 @@ def test_a_score_beside_the_weights_obeys_steins_identity(slope):
         left, right = BACKEND.function([], [tokens.mean(each=(p * x,)), s * tokens.mean(each=(p, p))])()
         assert left.overlaps(right)
         assert left.rel_accuracy_bits() > 50
+
+
+def test_the_best_element_wise_weight_of_two_tokens_agrees_with_a_double_integral():
+    """1 - E pi(x)^2 2 for pi(x) the mean of the logistic function of nu (x - y)."""
+    found = certified("duranthon2026.element-wise-bound", task="max", nu=1, L=2)
+    with mp.workdps(15):
+        nodes = [mp.mpf(k) / 4 for k in range(-36, 37)]  # the trapezoid rule is exact to rounding here
+        weights = [mp.npdf(t) / 4 for t in nodes]
+
+        def own(x):
+            return sum(w / (1 + mp.exp(y - x)) for y, w in zip(nodes, weights, strict=True))
+
+        number = 1 - 2 * sum(w * own(x) ** 2 for x, w in zip(nodes, weights, strict=True))
+        assert abs(found.value - number) < mp.mpf(10) ** -13

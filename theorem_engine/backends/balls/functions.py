@@ -282,21 +282,6 @@ def log_softplus(x: Any) -> Any:
     return log(softplus(x))
 
 
-def owens_t(h: Any, a: Any) -> Any:
-    """Owen's T by its integral, which has neither tail nor cut."""
-    from theorem_engine.backends.balls.integration import enclose_integral
-
-    h, a = ball(h), ball(a)
-    if isinstance(h, acb) or isinstance(a, acb):
-        raise NotAvailable("no ball code for Owen's T of the variable of an integral")
-    half = -h * h / 2
-
-    def shape(x: Any) -> Any:
-        return (half * x * x).exp() / (1 + x * x)
-
-    return half.exp() * enclose_integral(shape, arb(0), a) / (2 * arb.pi())
-
-
 # Truth values are True, False, or None where the balls do not tell. A condition on the variable of an integral is one
 # on its real part: where that is told for a whole complex ball, one branch holds on all of the line inside it.
 

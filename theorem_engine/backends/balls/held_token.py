@@ -106,9 +106,7 @@ def _mean(s: Any, choices: list[tuple[int, Any]], longest: int) -> Any:
     # far to the right k_1 has exponents that are huge numbers themselves; it is below its value where it is cut
     cut_at = math.ceil(math.log(20 * decay + 1000) / step)
     smallest = arb(0).union(_kernel(cut_at * h).upper())
-    kernel = arb_poly(
-        [_kernel(k * h) if k <= cut_at else smallest for k in range(first - widest, last + widest + 1)]
-    )
+    kernel = arb_poly([_kernel(k * h) if k <= cut_at else smallest for k in range(first - widest, last + widest + 1)])
     sums = (kernel * arb_poly(others[::-1])).coeffs()
     total = arb(0)
     unit = h / (s * (2 * arb.pi()).sqrt())

@@ -30,9 +30,10 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
     names, size = [x.name for x in letters], len(letters)
     if not minimum.slopes:
         raise NotAvailable("no certificate: this minimum is found from values alone")
+    # what has no enclosure is refused before second derivatives are formed, which may take minutes
+    value = backend.function([*letters, *parameters], [minimum.body])
     gradient = [minimum.body.diff(x) for x in letters]
     rough = get_backend("float64").operate(Operate(minima, ((None,) * minimum.components(),), parameters))
-    value = backend.function([*letters, *parameters], [minimum.body])
     both = backend.function([*letters, *parameters], [*gradient, *(g.diff(x) for g in gradient for x in letters)])
     ends = backend.function(parameters, [end for pair in minimum.ranges for end in pair]) if minimum.ranges else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flint import acb, acb_poly, arb
+from flint import acb, acb_poly, arb, ctx
 
 from theorem_engine.backends.balls.claims import Unproved
 
@@ -22,7 +22,7 @@ def enclose_roots(coefficients: Sequence[Any]) -> list[Any]:
         return [acb(-coefficients[1] / coefficients[0])]
     polynomial = acb_poly(list(coefficients[::-1]))
     try:
-        found = polynomial.roots()
+        found = polynomial.roots(maxprec=2 * ctx.prec + 64)
     except ValueError:
         raise Unproved("spectral mean: the roots of a denominator are not separated") from None
     slope = polynomial.derivative()

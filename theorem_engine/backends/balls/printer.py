@@ -10,6 +10,7 @@ from flint import acb, arb, fmpq
 from sympy.printing.str import StrPrinter
 
 from theorem_engine.backends.balls import functions
+from theorem_engine.backends.balls.owens_t import owens_t
 from theorem_engine.base.errors import NotAvailable
 
 #: Functions by the name of their SymPy class.
@@ -31,9 +32,10 @@ _RELATIONS = {
 def namespace() -> dict[str, Any]:
     """What generated code may call: functions of balls, and constants made at the precision of the call."""
     names = {*NAMES.values(), "less", "less_or_equal", "equal", "both", "either", "negated", "choose", "power"}
-    found = {name: getattr(functions, name) for name in sorted(names)}
+    found = {name: getattr(functions, name) for name in sorted(names - {"owens_t"})}
     return {
-        **found, "sqrt": functions.sqrt, "whole_power": functions.whole_power, "rational": lru_cache(4096)(fmpq),
+        **found, "owens_t": owens_t,
+        "sqrt": functions.sqrt, "whole_power": functions.whole_power, "rational": lru_cache(4096)(fmpq),
         "pi": arb.pi, "e": arb.const_e, "euler": arb.const_euler, "catalan": arb.const_catalan,
         "infinity": arb.pos_inf, "imaginary": lambda: acb(0, 1),
     }  # fmt: skip

@@ -34,7 +34,7 @@ def minimal(activations, **fixed):
     ),
     least={"count": 2},
 )
-def fig_2(count=17):
+def fig_2(count=9):
     """Softmax, linear, erf and softplus attention against the Bayes risk, for L = 2 and L uniform on {1, 2, 3}.
 
     Spiked task above, max task below. Softmax attains the Bayes risk. The axes are ours: the paper's are not known.
@@ -56,7 +56,7 @@ def panels_2(data):
             here = {v.removeprefix(f"{task}_{name}_"): data[v] for v in data.variables}
             marks = [Curve(here["nu"], here["bayes"], tone=BLACK, label="Bayes", width=4)]
             # softmax lies on the Bayes risk, which shows on both sides of it
-            marks += [Curve(here["nu"], here[rival], tone=TONES[rival], label=rival) for rival in RIVALS]
+            marks += [Curve(here["nu"], here[r], dots=True, tone=TONES[r], label=r) for r in RIVALS]
             found.append(Panel(marks, NU, Axis("minimal risk", low=0), f"{task} task, $L$ = {length}"))
     return found
 

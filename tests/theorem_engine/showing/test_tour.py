@@ -60,7 +60,7 @@ def test_without_matplotlib_the_tour_names_the_extra(capsys, monkeypatch):
     from theorem_engine.language.figure import Figure
     from theorem_engine.showing.plot import Drawn
 
-    figure = Figure("test.figure", "A figure", None, "", dict, _panels=lambda data: [])
+    figure = Figure("test.figure", "A figure", None, "", lambda: None, _panels=lambda data: [])
     monkeypatch.setattr("theorem_engine.language.figure.figures", lambda: [figure])
     monkeypatch.setattr("theorem_engine.showing.plot.figure", lambda id: Drawn(figure, {}))
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"] or ["matplotlib"]:
@@ -75,7 +75,7 @@ def test_a_figure_is_drawn_where_there_is_one(monkeypatch):
     from theorem_engine.language.panel import Panel
     from theorem_engine.showing.plot import Drawn
 
-    figure = Figure("test.figure", "A figure", None, "", dict, _panels=lambda data: [Panel([])])
+    figure = Figure("test.figure", "A figure", None, "", lambda: None, _panels=lambda data: [Panel([])])
     monkeypatch.setattr("theorem_engine.language.figure.figures", lambda: [figure])
     monkeypatch.setattr("theorem_engine.showing.plot.figure", lambda id: Drawn(figure, {}))
     assert "drew test.figure" in tour._figure(None)

@@ -127,11 +127,10 @@ class _Author:
 
     # one variant
 
-    def _equations(self, variant: Variant) -> list[_Equation]:
+    def _equations(self, variant: Variant, afresh: bool = False) -> list[_Equation]:
         statement = variant.statement
-        self.pen.options = {x.name: variant.options.get(x.name) for x in self.entry.applied_options}
-        # an applied entry shows the options that it does not share, which are those of this variant
-        self.pen._memory.clear()
+        options = {x.name: variant.options.get(x.name) for x in self.entry.applied_options}
+        self.pen.begin(options, afresh)
         written = statement.written or statement.equations
         for name in statement.outputs:
             self.pen.outputs[name] = _output(name)
@@ -199,9 +198,7 @@ class _Author:
         base: dict[Tree, Tree] = {}
         told: dict[Tree, set[Any]] = {}
         for variant in variants:
-            # each variant names what it needs for itself
-            self.pen.asides, self.pen._names = {}, {}
-            equations = self._equations(variant)
+            equations = self._equations(variant, afresh=True)
             changed = [e for e in equations if base.get(e.left) != e.right]
             news = Stated()
             told_here = {words: set(lines) for words, lines in told.items()}
@@ -279,8 +276,8 @@ class _Author:
             return names.shortened(right)
         pairs = []
         for value, condition in zip(right.parts[::2], right.parts[1::2], strict=True):
-            short = names.shortened(value)
-            pairs.append((names._named(value) if short.width > _BRACE else short, names.shortened(condition)))
+            is_wide = names.width_of(value) > _BRACE
+            pairs.append((names.name_for(value) if is_wide else names.shortened(value), names.shortened(condition)))
         return cases(*pairs)
 
 

@@ -51,7 +51,7 @@ class Abbreviations:
     def _inside(self, tree: Tree, top: bool = False) -> Tree:
         """The tree with repeated parts named."""
         if not top and self._is_named(tree):
-            return self._named(tree)
+            return self.name_for(tree)
         if not tree.parts:
             return tree
         if tree not in self._short:
@@ -61,17 +61,18 @@ class Abbreviations:
 
     def _is_named(self, tree: Tree) -> bool:
         """Whether a part stands in several places and is wide even with names inside."""
-        return self._count.get(tree, 0) > 1 and _can_be_named(tree) and self._width(tree) >= REPEATED
+        return self._count.get(tree, 0) > 1 and _can_be_named(tree) and self.width_of(tree) >= REPEATED
 
-    def _width(self, tree: Tree) -> int:
+    def width_of(self, tree: Tree) -> int:
         """The width of a part with names inside it."""
         if tree not in self._widths:
             own = tree.width - sum(part.width for part in tree.parts)
-            inside = (_NAME if self._is_named(part) else self._width(part) for part in tree.parts)
+            inside = (_NAME if self._is_named(part) else self.width_of(part) for part in tree.parts)
             self._widths[tree] = own + sum(inside)
         return self._widths[tree]
 
-    def _named(self, tree: Tree) -> Tree:
+    def name_for(self, tree: Tree) -> Tree:
+        """The name of a part, given now if it has none."""
         # a bracket is written around a name no more
         bare = tree.parts[0] if tree.kind == "fence" and tree.data == ("(", ")") else tree
         if bare not in self.named:
@@ -92,7 +93,7 @@ class Abbreviations:
             part = _handiest(tree, self._marks)
             if part is None:
                 break
-            tree = _replaced(tree, part, self._named(part), {})
+            tree = _replaced(tree, part, self.name_for(part), {})
         return tree
 
 

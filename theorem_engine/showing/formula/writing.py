@@ -11,14 +11,12 @@ from sympy.logic.boolalg import BooleanAtom
 
 from theorem_engine.language.application import Applied
 from theorem_engine.language.functions import positive_part
-from theorem_engine.language.operators.optimum import Minimum
-from theorem_engine.language.operators.spectral_mean import SpectralMean
 from theorem_engine.language.statement import Total
 from theorem_engine.showing.formula.lines import plain
 from theorem_engine.showing.formula.names import read_form, read_name
+from theorem_engine.showing.formula.products import is_bare_sum, is_big, is_tall, times, whole
 from theorem_engine.showing.formula.tree import (
     ATOM,
-    DOT,
     EMPTY,
     EQUALS,
     GAP,
@@ -32,7 +30,6 @@ from theorem_engine.showing.formula.tree import (
     PRODUCT,
     RELATION,
     SUM,
-    TIMES,
     WORD,
     Tree,
     call,
@@ -125,6 +122,13 @@ class Pen:
     _memory: dict[Any, Tree] = field(default_factory=dict)
     _names: dict[Any, Tree] = field(default_factory=dict)
 
+    def begin(self, options: dict[str, Any], afresh: bool) -> None:
+        """Go on to another case: applications are written for its options, and afresh nothing is named or told yet."""
+        self.options = options
+        self._memory.clear()
+        if afresh:
+            self.asides, self._names = {}, {}
+
     def write(self, expression: Any) -> Tree:
         """The tree of an expression."""
         if expression not in self._memory:
@@ -191,9 +195,9 @@ class Pen:
         if e in (sympy.oo, -sympy.oo):
             return INFINITY if e == sympy.oo else row(NEGATIVE, INFINITY, level=SUM)
         if e.is_Rational and not e.is_Integer:
-            size = over(_whole(sympy.Integer(abs(e.p))), _whole(sympy.Integer(e.q)))
+            size = over(whole(sympy.Integer(abs(e.p))), whole(sympy.Integer(e.q)))
         else:
-            size = _whole(abs(e))
+            size = whole(abs(e))
         return size if e >= 0 else row(NEGATIVE, size, level=SUM)
 
     def _sum(self, e: Any) -> Tree:
@@ -216,25 +220,25 @@ class Pen:
         return Tree("row", tuple(parts), level=SUM)
 
     def _product(self, e: Any) -> Tree:
-        if e.could_extract_minus_sign() and not _is_bare_sum(-e):
+        if e.could_extract_minus_sign() and not is_bare_sum(-e):
             inner = self.write(-e)
             return Tree("row", (NEGATIVE, held(inner, PRODUCT)), level=SUM)
         coefficient, factors = e.as_coeff_mul()
         if coefficient.is_negative:
             return Tree("row", (NEGATIVE, held(self.write(-e), PRODUCT)), level=SUM)
         ordered = sympy.Mul(*factors, evaluate=False).as_ordered_factors() if len(factors) < 30 else factors
-        big = [f for f in factors if _is_big(f)]
+        big = [f for f in factors if is_big(f)]
         if big and len(big) < len(factors) + (coefficient != 1):
             # what is taken over a range stands behind the rest, outside of any fraction
             rest = self.write(sympy.Mul(coefficient, *(f for f in factors if f not in big)))
-            return _times([held(rest, PRODUCT), *map(self.write, big)])
+            return times([held(rest, PRODUCT), *map(self.write, big)])
         above: list[Tree] = []
         below: list[Tree] = []
         roots: dict[bool, list[Any]] = {True: [], False: []}
         if coefficient != 1:
             if coefficient.is_Rational:
-                above += [] if coefficient.p == 1 else [_whole(sympy.Integer(coefficient.p))]
-                below += [] if coefficient.q == 1 else [_whole(sympy.Integer(coefficient.q))]
+                above += [] if coefficient.p == 1 else [whole(sympy.Integer(coefficient.p))]
+                below += [] if coefficient.q == 1 else [whole(sympy.Integer(coefficient.q))]
             else:
                 above.append(self.write(coefficient))
         for factor in ordered:
@@ -248,9 +252,9 @@ class Pen:
         for is_above, bases in roots.items():
             if bases:
                 # SymPy takes the root of a product apart
-                (above if is_above else below).append(root(_times([held(self.write(b), PRODUCT) for b in bases])))
-        top = _times(above) if above else ONE
-        return over(top, _times(below)) if below else top
+                (above if is_above else below).append(root(times([held(self.write(b), PRODUCT) for b in bases])))
+        top = times(above) if above else ONE
+        return over(top, times(below)) if below else top
 
     def _power(self, e: Any) -> Tree:
         base, exponent = e.args
@@ -264,7 +268,7 @@ class Pen:
 
     def _power_of_e(self, exponent: Any) -> Tree:
         inner = self.write(exponent)
-        if inner.width <= _RAISED_WIDTH and not _is_tall(inner):
+        if inner.width <= _RAISED_WIDTH and not is_tall(inner):
             return script(_E, above=inner)
         return call(sign(r"\exp", "exp", PREFIX), inner)
 
@@ -415,52 +419,3 @@ def _output_word(name: str) -> Tree:
 def _split(tree: Tree) -> tuple[Tree, Tree]:
     """A letter and its index."""
     return (tree.parts[0], tree.parts[1]) if tree.kind == "script" else (tree, EMPTY)
-
-
-def _whole(e: Any) -> Tree:
-    """A whole number; a large power of ten as one."""
-    text = str(e)
-    digits = text.rstrip("0")
-    zeros = len(text) - len(digits)
-    if e.is_Integer and zeros >= 4:
-        power = script(number("10"), above=number(str(zeros)))
-        return power if digits == "1" else row(number(digits), sign(r"\cdot ", "·", TIMES), power, level=PRODUCT)
-    return number(text)
-
-
-def _times(factors: list[Tree]) -> Tree:
-    """Factors beside each other; a dot where a bracket would make a letter look like a function."""
-    if len(factors) == 1:
-        return factors[0]
-    parts: list[Tree] = []
-    for factor in factors:
-        shown = held(factor, PRODUCT)
-        if parts:
-            opens = shown.kind == "fence" and shown.data[0] == "("
-            parts.append(DOT if opens and not _is_number(parts[-1]) else _joint(parts[-1], shown))
-        parts.append(shown)
-    return Tree("row", tuple(parts), level=PRODUCT)
-
-
-def _joint(left: Tree, right: Tree) -> Tree:
-    both = _is_number(left) and (_is_number(right) or right.kind in ("over",))
-    return sign(r"\cdot ", "·", TIMES) if both or right.kind == "over" else JOINT
-
-
-def _is_number(tree: Tree) -> bool:
-    while tree.kind == "script":
-        tree = tree.parts[0]
-    return tree.kind == "sign" and tree.data[2] == "number"
-
-
-def _is_big(e: Any) -> bool:
-    """Whether a factor is written with a range in front and no bracket around."""
-    return isinstance(e, (sympy.Integral, SpectralMean, Minimum))
-
-
-def _is_bare_sum(e: Any) -> bool:
-    return bool(e.is_Add)
-
-
-def _is_tall(tree: Tree) -> bool:
-    return tree.kind in ("cases", "matrix") or any(map(_is_tall, tree.parts))

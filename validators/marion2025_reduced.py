@@ -9,7 +9,7 @@ the normal numbers; their squares, whose mean is one, serve as controls.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import erf
+from scipy.special import erf, erfc
 
 from .marion2025 import Array, Point, make_vectors
 from .simulator import simulator
@@ -29,7 +29,11 @@ def conditional_risk(point: Point, rng: np.random.Generator, count: int) -> dict
     L, eps = int(point["L"]), point.get("eps", 0.0)
     # random numbers of their own: the samples proper do not depend on the coefficients
     values, controls = _given_scores(point, np.random.default_rng(241001537).standard_normal((PILOT, L)))
-    slopes = np.linalg.lstsq(controls - controls.mean(axis=0), values - values.mean(), rcond=1e-9)[0]
+    values, controls = values - values.mean(), controls - controls.mean(axis=0)
+    slopes = np.linalg.lstsq(controls, values, rcond=1e-9)[0]
+    if np.var(values - controls @ slopes) > 0.5 * np.var(values):
+        # controls that follow nothing would only hide how rare the values are that the mean is made of
+        slopes = 0 * slopes
     found = np.empty(count)
     rows = max(1, BLOCK // L)
     for first in range(0, count, rows):
@@ -47,17 +51,19 @@ def _given_scores(point: Point, normals: Array) -> tuple[Array, Array]:
     k, v, k_star, v_star = make_vectors(point)
     length = np.sqrt(len(k) / 2)
     shift_k, shift_v = length * (k_star @ k), length * (k_star @ v)
-    kv, kt, vt = float(k @ v), float(k @ v_star), float(v @ v_star)
+    kv, kt = float(k @ v), float(k @ v_star)
+    apart, across = (v - v_star) - (kv - kt) * k, v - kv * k
     others = normals[:, 1:]
     weights = erf(lam * others)
     # even functions of the scores: the same for both signs
     pull, power = np.einsum("nl,nl->n", weights, others), np.einsum("nl,nl->n", weights, weights)
     found = (1 - kv**2) * power
     for own in (normals[:, 0], -normals[:, 0]):
-        weight = erf(lam * (shift_k + gamma * own))
+        score = lam * (shift_k + gamma * own)
+        weight, lack = erf(score), erfc(score)
         mean = weight * (shift_v + gamma * kv * own) - gamma * kt * own + kv * pull
-        # across k the products with v and v* have variances 1 - kv^2 and 1 - kt^2 and the covariance vt - kv kt
-        spread = (1 - kv**2) * weight**2 - 2 * (vt - kv * kt) * weight + (1 - kt**2)
+        # the squared length across k of weight v - v*, written by what the weight lacks to one so that nothing cancels
+        spread = apart @ apart - 2 * lack * (apart @ across) + lack**2 * (across @ across)
         found += (mean**2 + gamma**2 * spread) / 2
     squares = normals**2
     # higher powers would follow the weights better still, and leave a rest of rare large values

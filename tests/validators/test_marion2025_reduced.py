@@ -49,6 +49,13 @@ def test_a_third_of_a_percent_of_the_oracles_risk_is_seen():
     assert all(row.visible < 0.003 for row in verdict.rows)
 
 
+def test_a_risk_made_of_rare_events_is_not_refuted():
+    """The error comes from scores that no sample meets: its law is not known, and nothing follows."""
+    verdict = te.check("marion2025.oracle-risk", lam="2.58", gamma="0.395", d=26, L=1, samples=30_000)
+    assert verdict.verdict == "cannot tell"
+    assert "a few of" in verdict.reason
+
+
 def test_whole_tokens_are_drawn_where_another_law_is_asked_for():
     asked = {"lam": "0.3", "gamma": "0.7", "d": 12, "L": 5, "samples": 2000}
     names = [{row.simulator for row in te.check("marion2025.oracle-risk", **asked, **law).rows}

@@ -107,7 +107,11 @@ def _candidate(entry: Entry, given: dict[str, Any]) -> Candidate | None:
 def _is_rare(row: Row, prediction: Any) -> bool:
     """Whether a mean is made of events that a short simulation does not meet: a check would need very many draws."""
     numbers = isinstance(prediction, float) and isinstance(row.estimate, float) and not row.deterministic
-    return numbers and not row.problem and abs(row.estimate - prediction) > RARE * row.standard_error + 1e-9
+    return (
+        numbers
+        and not row.problem
+        and abs(row.estimate - prediction) > RARE * row.standard_error + EQUAL * abs(prediction)
+    )
 
 
 def _reported(row: Row, prediction: Any) -> float | None:

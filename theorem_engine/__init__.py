@@ -42,7 +42,7 @@ _PUBLIC = {
     "theorem_engine.asking.explanation": ("explain",),
     "theorem_engine.showing.plot": ("figure",),
     "theorem_engine.language.figure": ("figures",),
-    "theorem_engine.showing.curves": ("plot",),
+    "theorem_engine.showing.overlay": ("plot",),
     "theorem_engine.showing.export.export": ("export",),
     "theorem_engine.sweeping.comparison": ("Comparison", "compare"),
     "theorem_engine.sweeping.fit": ("Fit", "fit"),

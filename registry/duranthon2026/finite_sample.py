@@ -252,6 +252,22 @@ def stability(alpha, mean):
     }
 
 
+#: What training sets show of a minimiser, and what they do not.
+TRAINED = (
+    "duranthon2026_finite.empirical_risk",
+    "duranthon2026_cavity.minimiser_of_one",
+    Unchecked(
+        "jump_fraction", "replicon",
+        because="facts about the replica solution, not about training sets: no simulation of these shows them directly",
+    ),
+    Unchecked(
+        "r_k", "r_v", "on_boundary",
+        because="the strengths that minimise the risk: they are told to the simulators, which would have to train at "
+        "many strengths to find them",
+    ),
+)  # fmt: skip
+
+
 @result(
     "duranthon2026.erm-risk",
     costly=True,
@@ -266,23 +282,7 @@ def stability(alpha, mean):
     recipe=starts,
     doubts=DOUBTS,
     error_kind="statistical",
-    checks=(
-        "duranthon2026_finite.empirical_risk",
-        "duranthon2026_cavity.minimiser_of_one",
-        Unchecked(
-            "jump_fraction",
-            "replicon",
-            because="facts about the replica solution, not about training sets: no "
-            "simulation of these shows them directly",
-        ),
-        Unchecked(
-            "r_k",
-            "r_v",
-            "on_boundary",
-            because="the strengths that minimise the risk: they are told to the "
-            "simulators, which would have to train at many strengths to find them",
-        ),
-    ),
+    checks=TRAINED,
     marks="DV",
     notes=(*NOTES, "With r_k or r_v 'tuned' the strength that minimises the risk is used and told.", NOTE),
 )

@@ -5,8 +5,7 @@ from dataclasses import replace
 from sympy import Integer, sqrt
 
 from theorem_engine import NONNEGATIVE, Integers, Interval, Limit, Output, Source, corollary, result
-from theorem_engine.language.unchecked import Unchecked
-from theorem_engine.registry.duranthon2026.finite_sample import DOUBTS, NOTES, OUTPUTS, REPLICA
+from theorem_engine.registry.duranthon2026.finite_sample import DOUBTS, NOTES, OUTPUTS, REPLICA, TRAINED
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
     LONGEST_SOFTMAX,
@@ -53,23 +52,7 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
     recipe=BOX,
     doubts=DOUBTS,
     error_kind="statistical",
-    checks=(
-        "duranthon2026_finite.empirical_risk",
-        "duranthon2026_cavity.minimiser_of_one",
-        Unchecked(
-            "jump_fraction",
-            "replicon",
-            because="facts about the replica solution, not about training sets: no "
-            "simulation of these shows them directly",
-        ),
-        Unchecked(
-            "r_k",
-            "r_v",
-            "on_boundary",
-            because="the strengths that minimise the risk: they are told to the "
-            "simulators, which would have to train at many strengths to find them",
-        ),
-    ),
+    checks=TRAINED,
     marks="DV",
     notes=(
         NOTE,

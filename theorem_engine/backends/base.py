@@ -104,7 +104,7 @@ class Backend(ABC):
         def run(*values: Any) -> list[Any]:
             truths = decide(*values)
             if all(np.ndim(t) == 0 for t in truths):
-                return list(variant(tuple(bool(t) for t in truths))(*values))
+                return list(variant(tuple(self.is_met(t) for t in truths))(*values))
             shape = np.broadcast_shapes(*(np.shape(v) for v in values))
             table = np.stack([np.broadcast_to(t, shape).ravel() for t in truths])
             flat = [np.broadcast_to(v, shape).ravel() if np.ndim(v) else v for v in values]
@@ -117,6 +117,10 @@ class Backend(ABC):
             return [result.reshape(shape) for result in results]
 
         return self.at_each_outcome(run)
+
+    def is_met(self, truth: Any) -> bool:
+        """What a condition came to, as a truth value."""
+        return bool(truth)
 
     def at_each_outcome(self, run: Numeric) -> Numeric:
         """What a function that looks at conditions first becomes where arrays cannot be taken apart."""

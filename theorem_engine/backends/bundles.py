@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.language.lengths import Distribution
 from theorem_engine.language.operators.gaussian_mean import bandwidth
+from theorem_engine.language.operators.spectral_bundle import Bundle
+from theorem_engine.numerics.spectral.laws import pole_weights
 
 
 @dataclass(frozen=True)
@@ -59,3 +61,54 @@ def over_lengths(
         return average(body, given, values) if isinstance(given, Distribution) else list(body(given, *values))
 
     return evaluate
+
+
+@dataclass(frozen=True)
+class CompiledLaw:
+    """A recurrence taken apart: its first state and number of steps, one step, and whether it is over."""
+
+    first: Numeric
+    step: Numeric
+    stop: Numeric | None
+    has_clock: bool
+
+
+def compile_law(law: Any, parameters: tuple[Any, ...], backend: Backend) -> CompiledLaw:
+    """Functions of the state, the clock where there is one, and the parameters."""
+    inputs = [*law.state, *([law.clock] if law.clock is not None else []), *parameters]
+    return CompiledLaw(
+        backend.function(parameters, [*law.start, law.duration]),
+        backend.function(inputs, list(law.bodies)),
+        backend.function(inputs, [law.until]) if law.until is not None else None,
+        law.clock is not None,
+    )
+
+
+class CompiledPole:
+    """The roots of one denominator of a spectral bundle: what finds them, and what is analytic there."""
+
+    def __init__(self, bundle: Bundle, index: int, parameters: tuple[Any, ...], backend: Backend) -> None:
+        s, base = bundle.variable, bundle.denominators[index]
+        self.order = bundle.highest_power(index)
+        self._powers = [body.powers[index] for body in bundle.bodies]
+        self._members = bundle.members
+        self.coefficients = backend.function(parameters, sympy.Poly(sympy.expand(base), s).all_coeffs())
+        #: The denominator and its derivatives.
+        self.derivatives = backend.function([s, *parameters], [base.diff(s, k) for k in range(self.order + 2)])
+        self._regular = [
+            backend.function([s, *parameters], [bundle.regular_part(b, index).diff(s, k) for k in range(power)])
+            if power
+            else None
+            for b, power in enumerate(self._powers)
+        ]
+
+    def contributions(
+        self, z: Any, series: Mapping[str, Any], slopes: list[Any], values: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        """What one root adds to each member, from the expansions of the law's forms at it and the slopes there."""
+        parts = [None if f is None else f(z, *values) for f in self._regular]
+        for i, (body, form) in enumerate(self._members):
+            here = parts[body]
+            if here is not None:
+                weights = pole_weights(series[form], slopes, self._powers[body])
+                yield i, sum((w * g for w, g in zip(weights[1:], here[1:], strict=True)), weights[0] * here[0])

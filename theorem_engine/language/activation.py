@@ -11,7 +11,6 @@ import sympy
 from theorem_engine.base.errors import BadNumber, OutOfDomain
 from theorem_engine.base.exact import NotANumber, as_fraction, read_number
 from theorem_engine.language.domains import Choice, Domain, Rejected, drawn_name
-from theorem_engine.language.expressions import activation_parts, is_word
 from theorem_engine.language.functions import (
     OwenT,
     erfcx,
@@ -24,6 +23,7 @@ from theorem_engine.language.functions import (
     softplus,
 )
 from theorem_engine.language.gaussian_data import kinks
+from theorem_engine.language.written_functions import activation_parts, is_word
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -245,7 +245,7 @@ class Expression(Domain):
     def read(self, given: Any) -> Any:
         """A known name or an expression; text is read by a grammar of its own and never evaluated."""
         if isinstance(given, str):
-            from theorem_engine.language.expressions import function_of, is_word
+            from theorem_engine.language.written_functions import function_of, is_word
 
             return Choice(self.names).read(given) if given in self.names or is_word(given) else function_of(given)
         import sympy

@@ -8,6 +8,8 @@ from typing import Any
 
 #: Ways a line is broken, so that lines are told apart without colour too.
 DASHES = ("solid", "dashed", "dotted", "dash-dot")
+#: Colours of Okabe and Ito that are told apart by eyes of all kinds, without the yellow, which is pale on white.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 #: The tone of what no colour should stand for.
 BLACK = "black"
 

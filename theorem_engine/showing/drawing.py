@@ -11,6 +11,7 @@ import numpy as np
 
 from theorem_engine.language.panel import (
     BLACK,
+    PALETTE,
     Arrows,
     Axis,
     Band,
@@ -24,8 +25,6 @@ from theorem_engine.language.panel import (
     Words,
 )
 
-#: Colours of Okabe and Ito that are told apart by eyes of all kinds, without the yellow, which is pale on white.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 STYLES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 #: Letters that captions spell.
 _LETTERS = {

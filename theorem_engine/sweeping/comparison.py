@@ -17,8 +17,8 @@ from theorem_engine.base.exact import to_text
 from theorem_engine.base.text import jsonable
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.entry import Entry
-from theorem_engine.sweeping.curve import Curve
 from theorem_engine.sweeping.data import Measured, read_data
+from theorem_engine.sweeping.free_letters import Curve
 
 Array = NDArray[np.float64]
 #: Below this probability of a larger chi squared a theorem is said not to fit; above one minus a tenth of it, the

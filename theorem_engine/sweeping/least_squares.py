@@ -15,8 +15,8 @@ from theorem_engine.base.exact import NotANumber, as_float, read_number
 from theorem_engine.language.domains import WIDE
 from theorem_engine.language.entry import Entry
 from theorem_engine.sweeping.comparison import Beside
-from theorem_engine.sweeping.curve import Curve, step_of
 from theorem_engine.sweeping.data import Measured
+from theorem_engine.sweeping.free_letters import Curve, step_of
 
 Array = NDArray[np.float64]
 #: Places looked at before the descent: along one letter, and for several letters in all.

@@ -13,12 +13,13 @@ import numpy as np
 from theorem_engine.base.errors import BadRequest, NotAvailable
 from theorem_engine.base.exact import as_float, to_text
 from theorem_engine.base.files import write_whole
+from theorem_engine.language.panel import PALETTE as COLOURS
 
 if TYPE_CHECKING:
     from theorem_engine.sweeping.comparison import Comparison
 
-#: Okabe and Ito's colours, which people with colour blindness tell apart; the yellow is too light for lines.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: Black comes last: it is the colour of what stands alone.
+PALETTE = (*COLOURS, "#000000")
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 #: An axis of positive values that span more than this is logarithmic unless it is evenly spaced.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from theorem_engine.base.exact import NotANumber
 from theorem_engine.base.expression import MAX_DEGREE, read_expression
-from theorem_engine.language.expressions import NAMES, activation_parts, function_of
+from theorem_engine.language.written_functions import NAMES, activation_parts, function_of
 
 X = sympy.Symbol("x", real=True)
 

@@ -9,7 +9,7 @@ from scipy.stats import binomtest, kstest
 import theorem_engine as te
 from tests.theorem_engine.sweeping.measured_models import linear_attention_risk, oracle_risk, ridge_error
 from theorem_engine.base.errors import BadRequest, OutOfDomain, TheoremEngineError
-from theorem_engine.sweeping import curve
+from theorem_engine.sweeping import free_letters
 from theorem_engine.sweeping.determined import Undetermined
 
 #: Probability that two standard errors cover the truth.
@@ -115,7 +115,7 @@ def test_a_theorem_that_does_not_fit_is_said_not_to():
 
 def test_differences_take_over_where_there_is_no_exact_gradient(monkeypatch):
     exact = te.fit("liao2026.ridge-error", ridge_data(), free=["gamma", "snr"])
-    monkeypatch.setattr(curve, "_gradient_of", lambda *_: None)
+    monkeypatch.setattr(free_letters, "_gradient_of", lambda *_: None)
     rough = te.fit("liao2026.ridge-error", ridge_data(), free=["gamma", "snr"])
     assert rough.gradient == "central differences, relative step 6e-06"
     for letter in ("gamma", "snr"):
@@ -129,7 +129,7 @@ def test_the_exact_gradient_is_the_slope_of_our_own_formula_through_a_fixed_poin
     entry = te.entry("liao2026.noise-resolvent")
     (measured,) = curve_data(entry, points)
     fixed = {"c": 0.5, "second_moment": 1.0, "diagonal": 0.2}
-    theorem = curve.Curve(entry, measured, fixed, ["a1"])
+    theorem = free_letters.Curve(entry, measured, fixed, ["a1"])
     slope = theorem.gradient({"a1": 0.6})
     assert slope is not None
     up, down = (theorem.values({"a1": 0.6 + s * 1e-5}) for s in (1, -1))
@@ -151,8 +151,8 @@ def test_the_theorems_own_statistical_error_enters_the_weights(monkeypatch):
             self.errors = {"error": 0.03}
 
     plain = te.fit("liao2026.ridge-error", ridge_data(), free="gamma", snr=2)
-    true_predict = curve.predict
-    monkeypatch.setattr(curve, "predict", lambda id, **letters: Noisy(true_predict(id, **letters)))
+    true_predict = free_letters.predict
+    monkeypatch.setattr(free_letters, "predict", lambda id, **letters: Noisy(true_predict(id, **letters)))
     noisy = te.fit("liao2026.ridge-error", ridge_data(), free="gamma", snr=2)
     sigma = np.hypot(0.01, 0.03 / 1.959964)
     assert noisy.errors["gamma"] == pytest.approx(plain.errors["gamma"] * sigma / 0.01, rel=0.02)

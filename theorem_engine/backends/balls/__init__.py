@@ -6,8 +6,7 @@ refused by name. Precision is flint's, of the whole process: a caller sets it ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import sympy
@@ -62,30 +61,11 @@ class Balls(Backend):
         """An exact value as a ball of the current precision."""
         return value.as_number(real_ball, acb) if isinstance(value, Structured) else real_ball(value)
 
-    def _by_outcome(
-        self,
-        inputs: Sequence[Any],
-        expressions: Sequence[Any],
-        relations: Sequence[Any],
-        definitions: Mapping[Any, Any] | None,
-    ) -> Numeric:
-        """Conditions are looked at first; one that balls do not tell is no answer."""
-        from theorem_engine.language.conditions import with_outcomes
-
-        decide = self.function(inputs, relations, definitions)
-
-        @cache
-        def variant(truth: tuple[bool, ...]) -> Numeric:
-            outcomes = dict(zip(relations, truth, strict=True))
-            return self.function(inputs, [with_outcomes(e, outcomes) for e in expressions], definitions)
-
-        def run(*values: Any) -> list[Any]:
-            truths = decide(*values)
-            if any(t is None for t in truths):
-                raise Unproved("it is not told which case of a definition holds")
-            return list(variant(tuple(bool(t) for t in truths))(*values))
-
-        return run
+    def is_met(self, truth: Any) -> bool:
+        """A condition that balls do not tell is no answer."""
+        if truth is None:
+            raise Unproved("it is not told which case of a definition holds")
+        return bool(truth)
 
 
 def real_ball(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sympy
@@ -12,9 +12,10 @@ from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.polynomial_roots import enclose_roots
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.bundles import CompiledPole
 from theorem_engine.base.errors import NotAvailable
-from theorem_engine.language.operators.spectral_bundle import Bundle, take_apart
-from theorem_engine.numerics.spectral.laws import Kit, pole_weights, resolvents
+from theorem_engine.language.operators.spectral_bundle import take_apart
+from theorem_engine.numerics.spectral.laws import Kit, resolvents
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -33,7 +34,7 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         for pole in poles:
             for z in pole.places(values):
                 _check_off_spectrum(z, ratio)
-                for i, term in pole.terms(z, ratio, spike, forms, bundle.members, values):
+                for i, term in pole.terms(z, ratio, spike, forms, values):
                     totals[i] += acb(term).real
         return totals
 
@@ -48,42 +49,18 @@ def _check_off_spectrum(z: Any, ratio: Any) -> None:
             raise Unproved("spectral mean: a root of a denominator may lie on the spectrum")
 
 
-class _Pole:
-    """The roots of one denominator and what is analytic there."""
-
-    def __init__(self, bundle: Bundle, index: int, parameters: tuple[Any, ...], backend: Backend) -> None:
-        s, base = bundle.variable, bundle.denominators[index]
-        self.order = bundle.highest_power(index)
-        self.powers = [body.powers[index] for body in bundle.bodies]
-        self.coefficients = backend.function(parameters, sympy.Poly(sympy.expand(base), s).all_coeffs())
-        self.derivatives = backend.function([s, *parameters], [base.diff(s, k) for k in range(1, self.order + 2)])
-        self.regular = [
-            backend.function([s, *parameters], [bundle.regular_part(b, index).diff(s, k) for k in range(power)])
-            if power
-            else None
-            for b, power in enumerate(self.powers)
-        ]
+class _Pole(CompiledPole):
+    """The enclosed roots of one denominator."""
 
     def places(self, values: Sequence[Any]) -> list[Any]:
         """All roots."""
         return enclose_roots([ball(c) for c in self.coefficients(*values)])
 
-    def terms(
-        self, z: Any, ratio: Any, spike: Any, forms: Sequence[str], members: Sequence[tuple[int, str]],
-        values: Sequence[Any],
-    ) -> list[tuple[int, Any]]:  # fmt: skip
+    def terms(self, z: Any, ratio: Any, spike: Any, forms: Sequence[str], values: Sequence[Any]) -> Iterator[Any]:
         """Contributions of one root to the members."""
-        slopes = [acb(ball(d)) for d in self.derivatives(z, *values)]
+        slopes = [acb(ball(d)) for d in self.derivatives(z, *values)[1:]]
         series = resolvents(z, acb(ratio), acb(spike), forms, self.order, _kit())
-        parts = [None if f is None else [ball(v) for v in f(z, *values)] for f in self.regular]
-        result = []
-        for i, (body, form) in enumerate(members):
-            here = parts[body]
-            if here is None:
-                continue
-            weights = pole_weights(series[form], slopes, self.powers[body])
-            result.append((i, sum((w * g for w, g in zip(weights, here, strict=True)), acb(0))))
-        return result
+        return self.contributions(z, series, slopes, values)
 
 
 def _kit() -> Kit:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.bundles import CompiledPole
 from theorem_engine.base.errors import NotConverged
-from theorem_engine.language.operators.spectral_bundle import Bundle, take_apart
-from theorem_engine.numerics.spectral.laws import Kit, atoms, bulk_density, bulk_place, nodes, pole_weights, resolvents
+from theorem_engine.language.operators.spectral_bundle import take_apart
+from theorem_engine.numerics.spectral.laws import Kit, atoms, bulk_density, bulk_place, nodes, resolvents
 
 #: Bits carried beyond the working precision, before any loss is seen.
 SPARE = 30
@@ -38,7 +39,7 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         totals, sizes = start[: len(means)], start[len(means) :]
         for pole in poles:
             for z in pole.places(values):
-                for i, term, doubt in pole.terms(z, ratio, spike, forms, bundle.members, values):
+                for i, term, doubt in pole.terms(z, ratio, spike, forms, values):
                     totals[i] += mp.re(term)
                     sizes[i] += doubt * abs(term)
         lost = 0
@@ -74,21 +75,8 @@ def _with_spare(residues: Any, values: Sequence[Any]) -> list[Any] | None:
     return None
 
 
-class _Pole:
-    """The roots of one denominator and what is analytic there."""
-
-    def __init__(self, bundle: Bundle, index: int, parameters: tuple[Any, ...], backend: Backend) -> None:
-        s, base = bundle.variable, bundle.denominators[index]
-        self.order = bundle.highest_power(index)
-        self.powers = [body.powers[index] for body in bundle.bodies]
-        self.coefficients = backend.function(parameters, sympy.Poly(sympy.expand(base), s).all_coeffs())
-        self.derivatives = backend.function([s, *parameters], [base.diff(s, k) for k in range(self.order + 2)])
-        self.regular = [
-            backend.function([s, *parameters], [bundle.regular_part(b, index).diff(s, k) for k in range(power)])
-            if power
-            else None
-            for b, power in enumerate(self.powers)
-        ]
+class _Pole(CompiledPole):
+    """The roots of one denominator at mpmath's precision."""
 
     def places(self, values: Sequence[Any]) -> list[Any]:
         """All roots, polished on the denominator as its author wrote it."""
@@ -103,23 +91,12 @@ class _Pole:
             roots.append(mp.mpc(z))
         return roots
 
-    def terms(
-        self, z: Any, ratio: Any, spike: Any, forms: Sequence[str], members: Sequence[tuple[int, str]],
-        values: Sequence[Any],
-    ) -> list[tuple[int, Any, Any]]:  # fmt: skip
+    def terms(self, z: Any, ratio: Any, spike: Any, forms: Sequence[str], values: Sequence[Any]) -> Iterator[Any]:
         """Contributions of one root to the members, each with the factor by which it amplifies rounding."""
-        slopes = self.derivatives(z, *values)[1:]
+        slopes = list(self.derivatives(z, *values)[1:])
         series = resolvents(z, ratio, spike, forms, self.order, _kit())
         doubt = self.order * (1 + abs(z * slopes[1] / slopes[0]))
-        parts = [None if f is None else f(z, *values) for f in self.regular]
-        result = []
-        for i, (body, form) in enumerate(members):
-            here = parts[body]
-            if here is None:
-                continue
-            weights = pole_weights(series[form], slopes, self.powers[body])
-            result.append((i, sum((w * g for w, g in zip(weights, here, strict=True)), mp.zero), doubt))
-        return result
+        return ((i, term, doubt) for i, term in self.contributions(z, series, slopes, values))
 
 
 def _kit() -> Kit:

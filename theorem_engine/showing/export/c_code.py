@@ -8,8 +8,7 @@ from typing import Any
 import sympy
 from sympy.printing.c import C99CodePrinter
 
-from theorem_engine.base.errors import NotAvailable
-from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum
+from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, needed_helpers
 from theorem_engine.showing.export.rules import Table
 from theorem_engine.showing.export.task import Task
 
@@ -208,7 +207,8 @@ def write_c(program: Program, task: Task, tables: Sequence[Table], remark: str) 
     printer = _Printer({"user_functions": {h: h for h in HELPERS}, "allow_unknown_functions": True, "math_macros": {}})
     groups = [s for f in (*program.functions, program.main) for s in f.steps if isinstance(s, Solve)]
     comment = "\n".join(f" * {line}".rstrip() for line in (task.title, "", *task.lines(remark))).replace("*/", "* /")
-    parts = [f"/*\n{comment}\n */\n", "#include <math.h>\n", "".join(HELPERS[h] for h in _helpers(program))]
+    used = needed_helpers(program, _Printer(), HELPERS, _USES, "C")
+    parts = [f"/*\n{comment}\n */\n", "#include <math.h>\n", "".join(HELPERS[name] for name in used)]
     parts += [_table(t) for t in tables]
     if groups:
         most = max(len(group.unknowns) for group in groups)
@@ -226,19 +226,6 @@ def write_c(program: Program, task: Task, tables: Sequence[Table], remark: str) 
 def _only_elimination() -> str:
     """The parts of the linear solver that Newton's method uses."""
     return LINEAR[: LINEAR.index("/* x = F(x) for F affine")]
-
-
-def _helpers(program: Program) -> list[str]:
-    from theorem_engine.showing.export.python_code import used_functions
-
-    names = used_functions(program)
-    printer = _Printer()
-    for name in names:
-        known = {*printer.known_functions, *HELPERS, *printer._rewriteable_functions}
-        if name not in known and not hasattr(printer, f"_print_{name}"):
-            raise NotAvailable(f"the function {name} has no form in stand-alone C")
-    names |= {other for name in names for other in _USES.get(name, ())}
-    return [name for name in HELPERS if name in names]
 
 
 def _table(found: Table) -> str:

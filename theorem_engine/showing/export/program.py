@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -341,3 +341,23 @@ def _needed(steps: Sequence[Step], results: Sequence[Any]) -> list[Step]:
             wanted |= {*step.arguments, *(s for branch in step.starts for s in branch)}
         kept.append(step)
     return kept[::-1]
+
+
+def used_functions(program: Program) -> set[str]:
+    """Names of all functions in the lines of a program."""
+    lines = [x for f in (*program.functions, program.main) for x in f.steps if isinstance(x, (Line, Guard))]
+    expressions = [x.expression if isinstance(x, Line) else x.relation for x in lines]
+    return {type(call).__name__ for e in expressions for call in e.atoms(sympy.Function)}
+
+
+def needed_helpers(
+    program: Program, printer: Any, helpers: Collection[str], uses: Mapping[str, Sequence[str]], language: str
+) -> list[str]:
+    """Own functions that the lines of a program call, and those that these call, in the order of the helpers."""
+    names = used_functions(program)
+    for name in names:
+        known = {*printer.known_functions, *helpers, *printer._rewriteable_functions}
+        if name not in known and not hasattr(printer, f"_print_{name}"):
+            raise NotAvailable(f"the function {name} has no form in stand-alone {language}")
+    names |= {other for name in names for other in uses.get(name, ())}
+    return [name for name in helpers if name in names]

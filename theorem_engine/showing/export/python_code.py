@@ -8,8 +8,7 @@ from typing import Any
 import sympy
 from sympy.printing.numpy import NumPyPrinter
 
-from theorem_engine.base.errors import NotAvailable
-from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum
+from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, needed_helpers
 from theorem_engine.showing.export.rules import Table
 from theorem_engine.showing.export.task import Task
 
@@ -137,7 +136,7 @@ def write_python(program: Program, task: Task, tables: Sequence[Table], remark: 
     )
     bodies = [_function(f, printer) for f in program.functions] + [_main(program.main, task, printer)]
     text = "\n\n".join(bodies)
-    used = _helpers(program)
+    used = needed_helpers(program, _Printer(), HELPERS, _USES, "Python")
     parts = [
         f'"""{_prose(task, remark)}\n"""\n' if remark else "",
         "import math\nimport sys\n\nimport numpy\n",
@@ -152,24 +151,6 @@ def write_python(program: Program, task: Task, tables: Sequence[Table], remark: 
 
 def _has_groups(program: Program) -> bool:
     return any(isinstance(step, Solve) for f in (*program.functions, program.main) for step in f.steps)
-
-
-def used_functions(program: Program) -> set[str]:
-    """Names of all functions in the lines of a program."""
-    lines = [x for f in (*program.functions, program.main) for x in f.steps if isinstance(x, (Line, Guard))]
-    expressions = [x.expression if isinstance(x, Line) else x.relation for x in lines]
-    return {type(call).__name__ for e in expressions for call in e.atoms(sympy.Function)}
-
-
-def _helpers(program: Program) -> list[str]:
-    names = used_functions(program)
-    printer = _Printer()
-    for name in names:
-        known = {*printer.known_functions, *HELPERS, *printer._rewriteable_functions}
-        if name not in known and not hasattr(printer, f"_print_{name}"):
-            raise NotAvailable(f"the function {name} has no form in stand-alone Python")
-    names |= {other for name in names for other in _USES.get(name, ())}
-    return [name for name in HELPERS if name in names]
 
 
 def _prose(task: Task, remark: str) -> str:

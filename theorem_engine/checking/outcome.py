@@ -2,7 +2,8 @@
 
 - ``disagrees``: some simulator found it off by more than chance and every stated systematic error allow.
 - ``agrees``: measured so well that one percent of its scale would have been seen, and found where it is predicted.
-- ``given``: simulators were told it by the prediction, and an identity that it must meet holds to that accuracy.
+- ``given``: simulators were told it by the prediction, and an identity that it must meet holds to that accuracy; no
+  other simulator measures it.
 - ``cannot tell``: measured, but not well enough, or off by what is put down to a systematic error.
 - ``not tested``: nothing here speaks about it.
 
@@ -72,11 +73,11 @@ def _part(rows: Sequence[Comparison]) -> tuple[str, str]:
         return CANNOT_TELL, explained[0].reason
     if any(row.verdict == AGREES and not row.given for row in rows):
         return AGREES, ""
-    if any(row.verdict == AGREES for row in rows):
-        return GIVEN, ""
     measured = [row for row in rows if not row.given]
     if measured:
         return CANNOT_TELL, "; ".join(dict.fromkeys(row.reason for row in measured))
+    if any(row.verdict == AGREES for row in rows):
+        return GIVEN, ""
     return NOT_TESTED, rows[0].reason if rows else ""
 
 

@@ -48,7 +48,9 @@ _PUBLIC = {
     "theorem_engine.sweeping.fit": ("Fit", "fit"),
     "theorem_engine.sweeping.grids": ("batch", "grid"),
     "theorem_engine.sweeping.sweep": ("sweep",),
+    "theorem_engine.asking.methods": ("Methods", "compare_methods"),
     "theorem_engine.asking.prediction": ("Prediction", "predict"),
+    "theorem_engine.asking.proof": ("Proof", "prove"),
 }
 #: Words for authors of entries.
 _AUTHOR = {

@@ -11,7 +11,8 @@ PLACE = Source("2410.01537", "Lemmas 6-7", guessed=True)
 #: Where identities that algebra does not settle are tried.
 BOX = {"t": ("0.5", 1), "g": ("0.5", "0.75")}
 NARROW = {"t": ("0.5", "0.55"), "g": ("0.5", "0.55")}
-WIDTHS = {s: sqrt(1 + 2 * g**2), u: t / s}
+WIDTH = sqrt(1 + 2 * g**2)
+WIDTHS = {s: WIDTH, u: t / s}
 SLOPES = {**WIDTHS, b: 1 / sqrt(1 + 4 * g**2)}
 SLOPE = erf(u).diff(u)
 
@@ -114,6 +115,7 @@ def erf_square_(t, g):
     checks=("gaussian.erf_miss",),
     identities=(
         Equation(own("value"), 1 - 2 * applied("gaussian.erf-mean") + applied("gaussian.erf-square"), box=BOX),
+        Derivative("value", t, applied("gaussian.erf-square", "dt") - 2 * erf(t / WIDTH).diff(t), box=BOX),
         Equation(own("variance"), applied("gaussian.erf-square") - applied("gaussian.erf-mean") ** 2, box=BOX),
         Equation(slope("value", g), g * slope("value", t, t), box=NARROW),
         SpecialValue({g: 0}, "value", erfc(t) ** 2, box=BOX),

@@ -57,11 +57,8 @@ FIVE = tuple({**p, "theta": "0.1", "eta": "-0.2", "rho": "0.05"} for p in PAIRS[
     requires=(GRAM,),
     checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk", "marion2025.attention_gradient"),
     identities=(
-        *(Derivative("excess", x, own(f"d_{x.name}"), points=FIVE) for x in PRODUCTS),
-        Equation(
-            own("excess", kappa=-kappa, nu=-nu, theta=-theta, eta=-eta, rho=rho), own("excess"), points=FIVE
-        ),
-        Equation(own("excess", nu=-nu, theta=-theta, eta=-eta, rho=-rho), own("excess"), points=FIVE),
+        Equation(own("excess", kappa=-kappa, nu=-nu, theta=-theta, eta=-eta), own("excess"), points=FIVE),
+        Equation(own("excess", theta=-theta, eta=-eta, rho=-rho), own("excess"), points=FIVE),
         Equation(slope("excess", nu, nu), 0, points=FIVE),
         Equation(own("risk") - own("excess"), eps**2, points=tuple({**p, "eps": "0.5"} for p in FIVE)),
     ),
@@ -110,7 +107,10 @@ def risk(m, *, zeta, miss):
         Derivative(
             "excess",
             kappa,
-            2 * gamma**2 * SIGNAL * erf(x).diff(x).subs(x, SIGNAL * kappa)
+            2
+            * gamma**2
+            * SIGNAL
+            * erf(x).diff(x).subs(x, SIGNAL * kappa)
             * (erf(SIGNAL * kappa / sqrt(1 + 4 * lam**2 * gamma**2)) - nu),
             points=PAIRS,
         ),

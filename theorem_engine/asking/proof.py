@@ -63,10 +63,10 @@ class Outcome:
         }
 
     def __str__(self) -> str:
-        lines = textwrap.wrap(f"{self.status}: {self.identity}", 78, subsequent_indent="    ")
+        lines = textwrap.wrap(f"{self.status}: {self.identity}", 78, subsequent_indent="    ", break_on_hyphens=False)
         details = [self.reason]
         if self.box:
-            details.append("box: " + ", ".join(f"{name} in {side}" for name, side in self.box.items()))
+            details.append("box: " + ", ".join(_side_text(name, side) for name, side in self.box.items()))
         if self.points:
             shown = "; ".join(", ".join(f"{k}={v}" for k, v in point.items()) for point in self.points)
             details.append(("at: " if self.status == REFUTED else "points: ") + shown)
@@ -157,9 +157,11 @@ def _by_algebra(difference: Difference, identity: Identity) -> bool:
     integrals = {integral: sympy.Dummy(real=True) for integral in expression.atoms(sympy.Integral)}
     expression = expression.xreplace(integrals).rewrite(sympy.erf)
     simple = sympy.expand(expression)
-    if simple != 0 and sympy.count_ops(expression) <= LARGEST and not expression.has(sympy.Piecewise):
-        # the two forms lead to different simplifications, either of which may miss that it is zero
-        simple = next((e for e in map(sympy.simplify, (simple, expression)) if e == 0), sympy.simplify(expression))
+    # integrals that are left rarely cancel after all, and make simplification slow
+    most = LARGEST // 4 if simple.free_symbols & set(integrals.values()) else LARGEST
+    if simple != 0 and sympy.count_ops(simple) <= most and not simple.has(sympy.Piecewise):
+        # the expanded form is simplified to zero more often, the other one to something with a sign
+        simple = sympy.simplify(expression if isinstance(identity, Ordering) else simple)
     return bool(simple.is_nonnegative is True) if isinstance(identity, Ordering) else bool(simple == 0)
 
 
@@ -327,6 +329,10 @@ def _on_box(difference: Difference, identity: Identity, text: str) -> Outcome:
         else f"the difference is not negative on each of {pieces} pieces"
     )
     return Outcome(text, ON_BOX, said, box)
+
+
+def _side_text(name: str, side: str) -> str:
+    return f"{name} in {side}" if side.startswith("[") else f"{name} = {side}"
 
 
 def _holds(gap: Any, identity: Identity) -> bool:

@@ -9,8 +9,8 @@ from theorem_engine.registry.gaussian.notation import V, b, g, s, t, u, w, x
 
 PLACE = Source("2410.01537", "Lemmas 6-7", guessed=True)
 #: Where identities that algebra does not settle are tried.
-BOX = {"t": ("0.5", 1), "g": ("0.5", "0.75")}
-NARROW = {"t": ("0.5", "0.55"), "g": ("0.5", "0.55")}
+BOX = {"t": ("0.5", "0.7"), "g": ("0.5", "0.6")}
+NARROW = {"t": ("0.5", "0.52"), "g": ("0.5", "0.52")}
 WIDTH = sqrt(1 + 2 * g**2)
 WIDTHS = {s: WIDTH, u: t / s}
 SLOPES = {**WIDTHS, b: 1 / sqrt(1 + 4 * g**2)}

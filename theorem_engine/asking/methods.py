@@ -130,7 +130,7 @@ def compare_methods(id: Named, *, output: str | None = None, **parameters: Any) 
         raise NotAvailable(f"{entry.id}: no method answers here; {next(iter(found.values()))}")
     for answer in answers.values():
         _refuse_no_number(entry, name, answer.outputs[name])
-    sharpest = next(method for method in reversed(ASKED) if method in answers)
+    sharpest = next(method for method in reversed(list(ASKED)) if method in answers)
     reference = sharpest if sharpest != "float64" else ""
     rows = [
         Method(method, refusal=answer)

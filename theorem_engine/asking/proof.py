@@ -172,7 +172,7 @@ def _points_of(difference: Difference, identity: Identity) -> list[Mapping[str, 
         return [{name: value for name, value in point.items() if name in names} for point in identity.points]
     sides = _sides_of(difference, identity)
     places = [Fraction(k, 16) for k in (8, 3, 13)]
-    found = []
+    found: list[Mapping[str, Any]] = []
     for turn, share in itertools.product(range(3), places):
         point: dict[str, Any] = {}
         for i, (name, (low, high)) in enumerate(sides.items()):
@@ -192,7 +192,7 @@ def _at_points(difference: Difference, identity: Identity, text: str) -> Outcome
         return Outcome(text, UNDECIDED, "no box and no points are stated")
     try:
         run = difference.enclosing()
-    except NotAvailable as error:
+    except TheoremEngineError as error:
         return Outcome(text, UNDECIDED, str(error))
     shown = tuple({name: to_text(value) for name, value in point.items()} for point in points)
     for point, words in zip(points, shown, strict=True):
@@ -201,7 +201,7 @@ def _at_points(difference: Difference, identity: Identity, text: str) -> Outcome
         for bits in PRECISIONS:
             with ctx.workprec(bits):
                 try:
-                    gap, side = _reals(run(*[BACKEND.number(v) for v in values]))
+                    gap, side = _evaluated(difference, run, [BACKEND.number(v) for v in values])
                 except TheoremEngineError as error:
                     reason = str(error)
                     continue
@@ -226,15 +226,16 @@ def _contradicts(gap: Any, identity: Identity) -> bool:
     return bool(gap.is_finite() and (gap < 0 or (identity.sign == "=" and gap > 0)))
 
 
-def _reals(values: list[Any]) -> list[Any]:
+def _evaluated(difference: Difference, run: Any, numbers: list[Any]) -> list[Any]:
     """Real balls; a value with an imaginary part has no order and is no number here."""
     from flint import acb, arb
 
     found = []
-    for value in values:
-        if isinstance(value, acb) and not value.imag.is_zero():
-            raise NotAvailable("a side of the identity is complex")
-        found.append(value.real if isinstance(value, acb) else arb(value))
+    with guarded(difference.entry, None, "an evaluation in balls"):
+        for value in run(*numbers):
+            if isinstance(value, acb) and not value.imag.is_zero():
+                raise NotAvailable("a side of the identity is complex")
+            found.append(value.real if isinstance(value, acb) else arb(value))
     return found
 
 
@@ -287,10 +288,10 @@ def _on_box(difference: Difference, identity: Identity, text: str) -> Outcome:
         middles = [_ball((low + high) / 2) for low, high in piece]
         try:
             with accurate_to(COARSE):
-                gap, _, *slopes = _reals(sloped(*numbers(balls)))
+                gap, _, *slopes = _evaluated(difference, sloped, numbers(balls))
             if not _holds(gap, identity):
                 with accurate_to(MIDDLING):
-                    centre = _reals(plain(*numbers(middles)))[0]
+                    centre = _evaluated(difference, plain, numbers(middles))[0]
                 for ball, middle, rate in zip(balls, middles, slopes, strict=True):
                     centre += rate * (ball - middle)
                 gap = centre

@@ -115,7 +115,7 @@ def erf_square_(t, g):
     checks=("gaussian.erf_miss",),
     identities=(
         Equation(own("value"), 1 - 2 * applied("gaussian.erf-mean") + applied("gaussian.erf-square"), box=BOX),
-        Derivative("value", t, applied("gaussian.erf-square", "dt") - 2 * erf(t / WIDTH).diff(t), box=BOX),
+        Derivative("value", t, applied("gaussian.erf-square", "dt") - 2 * erf(t / WIDTH).diff(t), box=NARROW),
         Equation(own("variance"), applied("gaussian.erf-square") - applied("gaussian.erf-mean") ** 2, box=BOX),
         Equation(slope("value", g), g * slope("value", t, t), box=NARROW),
         SpecialValue({g: 0}, "value", erfc(t) ** 2, box=BOX),

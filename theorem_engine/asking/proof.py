@@ -7,10 +7,8 @@ negative) contradicts it. What neither holds nor fails is not decided, with the 
 from __future__ import annotations
 
 import itertools
-import textwrap
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -19,86 +17,17 @@ import sympy
 from theorem_engine.asking.citation import remember
 from theorem_engine.asking.difference import LARGEST, Difference
 from theorem_engine.asking.guard import guarded
+from theorem_engine.asking.outcome import AT_POINTS, ON_BOX, PROVED, REFUTED, UNDECIDED, Outcome, Proof
 from theorem_engine.base.errors import DeclarationError, NotAvailable, TheoremEngineError
 from theorem_engine.base.exact import as_fraction, to_text
 from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.identity import Identity, Ordering
 
-PROVED, ON_BOX, AT_POINTS = "proved", "verified on a box", "verified at points"
-UNDECIDED, REFUTED = "not decided", "refuted"
-STATUSES = (PROVED, ON_BOX, AT_POINTS, UNDECIDED, REFUTED)
 #: Pieces of a box after which it is given up, and bits carried on them.
 PIECES, BITS = 600, 64
 #: How near zero a difference must be at a point, relative to one plus the size of a side; bits carried, in turn.
 SMALL, PRECISIONS = 20, (128, 320)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What was found about one identity."""
-
-    identity: str
-    status: str
-    #: What shows it, or what stands in the way.
-    reason: str
-    #: Ends of the letters of the box, for what was verified on one.
-    box: Mapping[str, str] = field(default_factory=dict)
-    #: Points at which it was verified, or the one that refutes it.
-    points: tuple[Mapping[str, str], ...] = ()
-    #: The ball of right side minus left side at the point that refutes.
-    enclosure: str = ""
-    seconds: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "identity": self.identity,
-            "status": self.status,
-            "reason": self.reason,
-            "box": dict(self.box),
-            "points": [dict(point) for point in self.points],
-            "enclosure": self.enclosure,
-            "seconds": self.seconds,
-        }
-
-    def __str__(self) -> str:
-        lines = textwrap.wrap(f"{self.status}: {self.identity}", 78, subsequent_indent="    ", break_on_hyphens=False)
-        details = [self.reason]
-        if self.box:
-            details.append("box: " + ", ".join(_side_text(name, side) for name, side in self.box.items()))
-        if self.points:
-            shown = "; ".join(", ".join(f"{k}={v}" for k, v in point.items()) for point in self.points)
-            details.append(("at: " if self.status == REFUTED else "points: ") + shown)
-        if self.enclosure:
-            details.append(f"right side minus left side: {self.enclosure}")
-        for detail in details:
-            lines += textwrap.wrap(detail, 76, initial_indent="  ", subsequent_indent="    ")
-        return "\n".join(f"  {line}" for line in lines)
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What was found about all identities that an entry carries."""
-
-    entry: Entry
-    outcomes: tuple[Outcome, ...]
-
-    def count(self, status: str) -> int:
-        """How many identities have this status."""
-        return sum(outcome.status == status for outcome in self.outcomes)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"entry": self.entry.id, "identities": [outcome.to_json() for outcome in self.outcomes]}
-
-    def __str__(self) -> str:
-        if not self.outcomes:
-            return f"{self.entry.id} carries no identities"
-        counts = ", ".join(f"{self.count(s)} {s}" for s in STATUSES if self.count(s))
-        return "\n".join([f"{self.entry.id}: {counts}", *map(str, self.outcomes)])
-
-    __repr__ = __str__
 
 
 def prove(id: Named) -> Proof:
@@ -330,10 +259,6 @@ def _on_box(difference: Difference, identity: Identity, text: str) -> Outcome:
         else f"the difference is not negative on each of {pieces} pieces"
     )
     return Outcome(text, ON_BOX, said, box)
-
-
-def _side_text(name: str, side: str) -> str:
-    return f"{name} in {side}" if side.startswith("[") else f"{name} = {side}"
 
 
 def _holds(gap: Any, identity: Identity) -> bool:

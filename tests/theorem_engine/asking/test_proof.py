@@ -10,7 +10,8 @@ from mpmath import mp
 from typer.testing import CliRunner
 
 import theorem_engine as te
-from theorem_engine.asking.proof import AT_POINTS, ON_BOX, PROVED, REFUTED, UNDECIDED, Outcome, Proof, prove_identity
+from theorem_engine.asking.outcome import AT_POINTS, ON_BOX, PROVED, REFUTED, UNDECIDED, Outcome, Proof
+from theorem_engine.asking.proof import prove_identity
 from theorem_engine.base.errors import DeclarationError, OutOfDomain
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.identity import Derivative, Equation, Ordering, SpecialValue, applied, own, slope

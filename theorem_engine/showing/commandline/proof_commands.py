@@ -25,7 +25,8 @@ def prove(id: Id, as_json: Json = False) -> None:
 
     The exit status is 0 if all hold, 1 if any is refuted, and else 3 because some are not decided.
     """
-    from theorem_engine.asking.proof import REFUTED, UNDECIDED, prove
+    from theorem_engine.asking.outcome import REFUTED, UNDECIDED
+    from theorem_engine.asking.proof import prove
 
     proof = prove(id)
     _show(proof, as_json)

@@ -1,6 +1,7 @@
 """Identities that entries carry: true ones hold, by methods of this file too; false ones are refuted."""
 
 import json
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -51,12 +52,18 @@ def test_an_equation_that_is_off_by_1e_15_is_refuted():
     assert tried(MEAN, identity).status == REFUTED
 
 
-def test_a_false_derivative_is_refuted_though_its_author_states_it():
-    entry = find_entry(SQUARE)
-    assert tried(SQUARE, Derivative("value", g, own("dt"), points=(POINT,))).status == REFUTED
-    # the derivative is that of the equations, not the partial derivative that the entry states
-    assert entry.statement().partials
-    assert tried(SQUARE, Derivative("value", t, own("dt"), points=(POINT,))).status == AT_POINTS
+def test_a_false_derivative_is_refuted_though_the_entry_states_it():
+    true = find_entry(SQUARE)
+
+    def boast(t, g):
+        """The equations of the entry with a derivative twice too large."""
+        equations = dict(true.body(t, g))
+        return {**equations, "dt": 2 * equations["dt"], te.Partial("value", t): 2 * equations["dt"]}
+
+    false = replace(true, body=boast, _statements={}, _settings={}, _undecided={}, _conditions={})
+    identity = Derivative("value", t, own("dt"), points=(POINT,))
+    assert prove_identity(false, identity).status == REFUTED
+    assert prove_identity(true, identity).status == AT_POINTS
 
 
 def test_a_false_symmetry_of_five_products_is_refuted():
@@ -174,6 +181,31 @@ def test_the_slopes_on_the_manifold_hold_by_quadrature_of_the_definition():
             abs((excess(kappa, nu_ + h) - excess(kappa, nu_ - h)) / (2 * h) + 2 * gamma**2 * mpmath.erf(c * kappa))
             < 1e-9
         )
+
+
+def test_the_orderings_of_the_erf_risks_hold_by_quadrature_of_the_definition():
+    def excess(kappa, nu_, lam, gamma, d, length):
+        own_token = (mean_over_noise(lambda y, n=n: mpmath.erf(y) ** n, lam * mpmath.sqrt(d / 2) * kappa, lam * gamma)
+                     for n in (1, 2))  # fmt: skip
+        first, second = own_token
+        noise = mean_over_noise(lambda y: mpmath.erf(y) ** 2, 0, lam)
+        return gamma**2 * (second - 2 * nu_ * first + 1) + (length - 1) * noise
+
+    for setting in ((0.1, 1.0, 400, 10), (1.0, 0.5, 20, 3)):
+        for kappa, nu_ in ((0.5, 0.3), (-0.2, 0.9)):
+            assert excess(1, 1, *setting) < excess(kappa, nu_, *setting)
+    for lam in (0.08, 0.12):
+        for gamma in (0.9, 1.1):
+            assert excess(1, 1, lam, gamma, 400, 10) < gamma**2 * 9 / (gamma**2 + 9)
+
+
+def test_normalisation_is_worth_a_factor_two_for_two_tokens_by_quadrature():
+    for strength in (3, 8):
+        n = mp.mpf(strength) / 2
+        # the difference of two scores has mean sqrt(n) and variance 2
+        bayes = mean_over_noise(lambda y: 1 / (1 + mpmath.exp(y)), n, mpmath.sqrt(2 * n))
+        bound = mean_over_noise(lambda y: 1 / (2 * mpmath.cosh(y / 2)), 0, mpmath.sqrt(strength))
+        assert abs(bayes - mpmath.exp(-mp.mpf(strength) / 8) * bound) < 1e-12
 
 
 def test_the_ridge_identities_hold_for_the_derivative_of_the_resolvent():

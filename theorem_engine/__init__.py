@@ -48,7 +48,10 @@ _PUBLIC = {
     "theorem_engine.sweeping.fit": ("Fit", "fit"),
     "theorem_engine.sweeping.grids": ("batch", "grid"),
     "theorem_engine.sweeping.sweep": ("sweep",),
+    "theorem_engine.asking.methods": ("Methods", "compare_methods"),
     "theorem_engine.asking.prediction": ("Prediction", "predict"),
+    "theorem_engine.asking.outcome": ("Proof",),
+    "theorem_engine.asking.proof": ("prove",),
 }
 #: Words for authors of entries.
 _AUTHOR = {

@@ -3,6 +3,7 @@
 from sympy import Eq, oo
 
 from theorem_engine import Output, Source, proposition
+from theorem_engine.language.identity import Equation, Ordering, SpecialValue, applied, own
 from theorem_engine.registry.duranthon2026.notation import (
     MODEL,
     RISK,
@@ -13,6 +14,11 @@ from theorem_engine.registry.duranthon2026.notation import (
     task,
 )
 from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
+
+SPIKED, MAX = {"task": "spiked"}, {"task": "max"}
+#: Where identities are tried; means over tokens have no enclosure on intervals.
+PLACES = ({"nu": 2, "L": 3}, {"nu": 5, "L": 10})
+BETWEEN = "duranthon2026.element-wise-bound"
 
 
 @proposition(
@@ -25,6 +31,20 @@ from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
     assumes=MODEL,
     requires=(FINITE_SPIKE,),
     checks=("duranthon2026.bayes_estimator",),
+    identities=(
+        SpecialValue({L: 1}, "risk", 0, points=({"nu": 2},), options=SPIKED),
+        Equation(own("risk", nu=nu / 2, L=2), applied(BETWEEN, L=2), points=({"nu": 3}, {"nu": 8}), options=SPIKED),
+        Ordering(own("risk"), applied(BETWEEN), points=PLACES, options=SPIKED),
+        Ordering(applied(BETWEEN), applied("duranthon2026.linear-risk"), points=PLACES, options=SPIKED),
+        Ordering(own("risk"), applied(BETWEEN), points=PLACES[:1], options=MAX),
+        Ordering(applied(BETWEEN), applied("duranthon2026.linear-risk"), points=PLACES[:1], options=MAX),
+        Ordering(
+            own("risk"),
+            applied("duranthon2026.manifold-risk", activation="softmax", m_kk=1, m_vv=1),
+            points=PLACES,
+            options=SPIKED,
+        ),
+    ),
     marks="DVG",
     notes=(
         "Equals 1 - E sum p^2 (Nishimori); declared through the posterior probability of wrong tokens, so that a "
@@ -58,6 +78,10 @@ def bayes_risk(m):
     needs={"bayes": "duranthon2026.bayes-risk", "manifold": "duranthon2026.manifold-risk"},
     requires=(FINITE_SPIKE,),
     checks=("duranthon2026.bayes_estimator", "duranthon2026_places.best_place"),
+    identities=(
+        Equation(own("risk"), own("bayes"), points=PLACES, options=SPIKED),
+        Ordering(own("risk"), applied("duranthon2026.linear-risk"), points=PLACES, options=SPIKED),
+    ),
     marks="DVG",
     notes=(
         "One choice of k serves every L at once, so a random length costs nothing.",

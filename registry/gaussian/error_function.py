@@ -4,10 +4,15 @@ from sympy import Integral, Rational, atan, cos, erf, erfc, exp, pi, sqrt
 
 from theorem_engine import Output, Partial, Source, lemma
 from theorem_engine.language.domains import Interval
+from theorem_engine.language.identity import Derivative, Equation, Ordering, SpecialValue, applied, own, slope
 from theorem_engine.registry.gaussian.notation import V, b, g, s, t, u, w, x
 
 PLACE = Source("2410.01537", "Lemmas 6-7", guessed=True)
-WIDTHS = {s: sqrt(1 + 2 * g**2), u: t / s}
+#: Where identities that algebra does not settle are tried.
+BOX = {"t": ("0.5", "0.7"), "g": ("0.5", "0.6")}
+NARROW = {"t": ("0.5", "0.52"), "g": ("0.5", "0.52")}
+WIDTH = sqrt(1 + 2 * g**2)
+WIDTHS = {s: WIDTH, u: t / s}
 SLOPES = {**WIDTHS, b: 1 / sqrt(1 + 4 * g**2)}
 SLOPE = erf(u).diff(u)
 
@@ -29,6 +34,12 @@ VARIANCE = {
     symbol=r"\mathbb{E}\operatorname{erf}",
     assumes=("G is standard normal",),
     checks=("gaussian.erf_mean",),
+    identities=(
+        Equation(slope("value", g), g * slope("value", t, t), box=BOX),
+        Equation(own("value", t=-t), -own("value"), box=BOX),
+        SpecialValue({g: 0}, "value", erf(t), box=BOX),
+        SpecialValue({t: 0}, "value", 0, box=BOX),
+    ),
     marks="DVG",
 )
 def erf_mean_(t, g):
@@ -53,6 +64,16 @@ def erf_mean_(t, g):
     symbol=r"\zeta",
     assumes=("G is standard normal",),
     checks=("gaussian.erf_square",),
+    identities=(
+        Derivative("value", t, own("dt"), box=BOX),
+        Derivative("dt", t, own("dtt"), box=BOX),
+        Derivative("value", g, own("dg"), box=NARROW),
+        Equation(slope("value", g), g * slope("value", t, t), box=NARROW),
+        SpecialValue({g: 0}, "value", erf(t) ** 2, box=BOX),
+        SpecialValue({t: 0}, "value", 1 - 4 / pi * atan(1 / sqrt(1 + 4 * g**2)), box=BOX),
+        Equation(own("value", t=-t), own("value"), box=BOX),
+        Ordering(applied("gaussian.erf-mean") ** 2, own("value"), box=BOX),
+    ),
     marks="DVG",
     notes=(
         "Also 1 - 8 T(sqrt(2) t / sqrt(1 + 2 g^2), 1/sqrt(1 + 4 g^2)) with Owen's T, which loses all relative "
@@ -92,6 +113,14 @@ def erf_square_(t, g):
     symbol=r"\mathrm{miss}",
     assumes=("G is standard normal",),
     checks=("gaussian.erf_miss",),
+    identities=(
+        Equation(own("value"), 1 - 2 * applied("gaussian.erf-mean") + applied("gaussian.erf-square"), box=BOX),
+        Derivative("value", t, applied("gaussian.erf-square", "dt") - 2 * erf(t / WIDTH).diff(t), box=NARROW),
+        Equation(own("variance"), applied("gaussian.erf-square") - applied("gaussian.erf-mean") ** 2, box=BOX),
+        Equation(slope("value", g), g * slope("value", t, t), box=NARROW),
+        SpecialValue({g: 0}, "value", erfc(t) ** 2, box=BOX),
+        SpecialValue({t: 0}, "value", 1 + applied("gaussian.erf-square", t=0), box=BOX),
+    ),
     marks="DVG",
     notes=("For t = 6, g = 0.1 the value is 7.8e-33: the form 1 - 2 erf(u) + zeta has no correct digit there.",),
 )
@@ -116,6 +145,12 @@ def erf_miss_(t, g):
     symbol=r"\mathrm{M}",
     assumes=("G is standard normal",),
     checks=("gaussian.erf_moments",),
+    identities=(
+        Derivative("first", t, (own("second") - applied("gaussian.erf-mean")) / g, box=BOX),
+        Derivative("second", t, (own("third") - 2 * own("first")) / g, box=BOX),
+        SpecialValue({g: 0}, "second", erf(t), box=BOX),
+        SpecialValue({t: 0}, "second", 0, box=BOX),
+    ),
     marks="DVG",
 )
 def erf_moments_(t, g):

@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 
-from sympy import Abs, Piecewise, sqrt
+from sympy import Abs, Piecewise, Rational, sqrt
 
 from theorem_engine import Source, proposition
+from theorem_engine.language.identity import Equation, Ordering, own
 from theorem_engine.registry.liao2026.model import ASSUMED, LIMIT, MODEL
 from theorem_engine.registry.liao2026.notation import WORK, Delta, gamma, lam, lin, penalised, root, unseen, w
 from theorem_engine.registry.liao2026.resolvent import ERROR
+
+#: Where a limit in gamma is tried.
+ENDS = tuple({"gamma": f"1e-{n}"} for n in (2, 4, 8, 16))
 
 
 def ridge_quadratic(m):
@@ -32,6 +36,14 @@ def ridge_quadratic(m):
     assumes=ASSUMED[:1],
     regime=replace(LIMIT, orders=(1,), words="n, p -> oo with p/n -> c; |mu| of order one", correction="of order 1/p"),
     checks=("liao2026.raw_ridge_error",),
+    identities=(
+        Equation(own("error", c=1, snr=0), 1 / sqrt(1 + 4 / gamma), box={"gamma": ("0.5", 2)}),
+        Ordering(own("error"), 1, box={"c": ("0.48", "0.52"), "snr": ("0.9", "1.1"), "gamma": ("0.4", "0.5")}),
+        Ordering(own("error", snr=1), own("error", snr=0), box={"c": ("0.48", "0.52"), "gamma": ("0.4", "0.5")}),
+        # as gamma falls to zero the error falls to (1 - c)/(1 + |mu|^2) = 1/4, and what is above it like gamma^2
+        Ordering(own("error", c=Rational(1, 2), snr=1) - Rational(1, 4), 3 * gamma**2, points=ENDS),
+        Ordering(Rational(1, 4), own("error", c=Rational(1, 2), snr=1), points=ENDS),
+    ),
     marks="DV",
     notes=(
         "y^T Q y/n -> A (1 + A)/(1 + m A) with m = 1 + |mu|^2 and A the positive root of "

@@ -1,8 +1,9 @@
 """Risk of the erf attention predictor: on the spheres, on the invariant manifold, at the oracle."""
 
-from sympy import erf, pi, sqrt
+from sympy import Dummy, erf, pi, sqrt
 
 from theorem_engine import NONNEGATIVE, Output, Source, Total, corollary, proposition, theorem
+from theorem_engine.language.identity import Derivative, Equation, Ordering, SpecialValue, applied, own, slope
 from theorem_engine.registry.marion2025.notation import (
     GRAM,
     PRODUCTS,
@@ -30,7 +31,14 @@ MODEL = (
 )
 RISK = Output("mean squared error, label noise included", NONNEGATIVE)
 EXCESS = Output("mean squared error above that of the label noise", NONNEGATIVE)
+#: The signal over the widening, c, in the letters of a query.
+SIGNAL = lam * sqrt(d / 2) / sqrt(1 + 2 * lam**2 * gamma**2)
+x = Dummy("x")
 ABBREVIATIONS = {D: sqrt(d / 2), g: lam * gamma, s: sqrt(1 + 2 * g**2), tau: lam * D, c: tau / s}
+#: Where identities are tried.
+PLACES = ({"lam": "0.1", "gamma": 1, "d": 400, "L": 10}, {"lam": 1, "gamma": "0.5", "d": 20, "L": 3})
+PAIRS = tuple({"kappa": x, "nu": y, **p} for p in PLACES for x, y in (("0.5", "0.3"), ("-0.2", "0.9"), (1, 1)))
+FIVE = tuple({**p, "theta": "0.1", "eta": "-0.2", "rho": "0.05"} for p in PAIRS[:2])
 
 
 @theorem(
@@ -48,6 +56,12 @@ ABBREVIATIONS = {D: sqrt(d / 2), g: lam * gamma, s: sqrt(1 + 2 * g**2), tau: lam
     assumes=MODEL,
     requires=(GRAM,),
     checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk", "marion2025.attention_gradient"),
+    identities=(
+        Equation(own("excess", kappa=-kappa, nu=-nu, theta=-theta, eta=-eta), own("excess"), points=FIVE),
+        Equation(own("excess", theta=-theta, eta=-eta, rho=-rho), own("excess"), points=FIVE),
+        Equation(slope("excess", nu, nu), 0, points=FIVE),
+        Equation(own("risk") - own("excess"), eps**2, points=tuple({**p, "eps": "0.5"} for p in FIVE)),
+    ),
     marks="DV",
     notes=(
         "A quadratic form in (theta, eta, rho) whose coefficients depend on kappa alone, and affine in nu.",
@@ -89,6 +103,28 @@ def risk(m, *, zeta, miss):
     needs={"risk": "marion2025.risk"},
     assumes=(*MODEL, "v is orthogonal to k*, k to v*, and k to v"),
     checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk"),
+    identities=(
+        Derivative(
+            "excess",
+            kappa,
+            2
+            * gamma**2
+            * SIGNAL
+            * erf(x).diff(x).subs(x, SIGNAL * kappa)
+            * (erf(SIGNAL * kappa / sqrt(1 + 4 * lam**2 * gamma**2)) - nu),
+            points=PAIRS,
+        ),
+        Derivative("excess", nu, -2 * gamma**2 * erf(SIGNAL * kappa), points=PAIRS),
+        Equation(own("excess", kappa=-kappa, nu=-nu), own("excess"), points=PAIRS),
+        SpecialValue(
+            {kappa: 0},
+            "excess",
+            gamma**2 * (1 + applied("gaussian.erf-square", t=0, g=lam * gamma))
+            + (L - 1) * applied("gaussian.erf-square", t=0, g=lam),
+            points=PAIRS,
+        ),
+        Ordering(applied("marion2025.oracle-risk", "excess"), own("excess"), points=PAIRS[:2] + PAIRS[3:5]),
+    ),
     marks="DV",
 )
 def manifold_risk(m, *, risk):
@@ -105,6 +141,20 @@ def manifold_risk(m, *, risk):
     needs={"manifold": "marion2025.manifold-risk"},
     assumes=MODEL,
     checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk"),
+    identities=(
+        Equation(
+            own("excess"),
+            gamma**2 * applied("gaussian.erf-miss", t=lam * sqrt(d / 2), g=lam * gamma)
+            + (L - 1) * applied("gaussian.erf-square", t=0, g=lam),
+            points=PLACES,
+        ),
+        Ordering((L - 1) * applied("gaussian.erf-square", t=0, g=lam), own("excess"), points=PLACES),
+        Ordering(
+            own("excess"),
+            applied("marion2025.linear-risk", "excess"),
+            box={"lam": ("0.08", "0.12"), "gamma": ("0.9", "1.1"), "d": 400, "L": 10},
+        ),
+    ),
     marks="DV",
     notes=("The excess vanishes as d grows if lam sqrt(d) -> oo and lam sqrt(L) -> 0, possible iff L = o(d).",),
 )
@@ -121,6 +171,15 @@ def oracle_risk(m, *, manifold):
     outputs={"risk": RISK, "excess": EXCESS, "coefficient": "multiple of v* applied to every token"},
     assumes=MODEL,
     checks=("marion2025.best_linear_risk",),
+    identities=(
+        SpecialValue({L: 1}, "excess", 0, points=({"gamma": 1},)),
+        Equation(
+            own("excess"),
+            gamma**2 * (1 - own("coefficient")) ** 2 + (L - 1) * own("coefficient") ** 2,
+            points=({"gamma": 1, "L": 10}, {"gamma": "0.3", "L": 2}),
+        ),
+        Ordering(own("excess"), gamma**2, box={"gamma": ("0.1", 3), "L": 10}),
+    ),
     marks="DV",
     notes=("Independent of d; an intercept does not help, since the means are along k*, orthogonal to v*.",),
 )

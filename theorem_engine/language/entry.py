@@ -121,6 +121,8 @@ class Entry:
     #: What the error of a double-precision prediction is: "estimated", or "statistical" for means over samples.
     error_kind: str = "estimated"
     checks: tuple[Any, ...] = ()
+    #: What must hold between outputs, for the prover (``language/identity.py``).
+    identities: tuple[Any, ...] = ()
     marks: str = "D"
     notes: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()

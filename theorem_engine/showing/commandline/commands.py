@@ -28,6 +28,7 @@ from theorem_engine.showing.commandline.arguments import (
     whole_number,
 )
 from theorem_engine.showing.commandline.data_commands import add_commands as add_data_commands
+from theorem_engine.showing.commandline.proof_commands import add_commands as add_proof_commands
 from theorem_engine.showing.commandline.runs import app as runs_app
 
 app = typer.Typer(
@@ -412,6 +413,7 @@ def doctor(
 
 
 add_data_commands(app)
+add_proof_commands(app)
 app.add_typer(runs_app, name="runs")
 
 

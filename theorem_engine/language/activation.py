@@ -146,7 +146,7 @@ class Activation(Domain):
     def describe(self) -> str:
         """The names, and the open door."""
         listed = ", ".join(repr(name) for name in self.names)
-        return f"one of {listed}, or ElementWise(...) or Normalised(...) of an expression of one letter such as 1+x**2"
+        return f"one of {listed}, or ElementWise(...) or Normalised(...) of an expression of one letter such as 1+x^2"
 
     def to_json(self) -> Any:
         """The names, for a form."""

@@ -259,7 +259,7 @@ class Expression(Domain):
     def describe(self) -> str:
         """The names, and the open door."""
         listed = ", ".join(repr(name) for name in self.names)
-        return f"one of {listed}, or an expression of one letter such as x**3 - 3*x, tanh(2*x) or max(0, x)"
+        return f"one of {listed}, or an expression of one letter such as x^3 - 3*x, tanh(2*x) or max(0, x)"
 
     def to_json(self) -> Any:
         """The names, for a form."""

@@ -72,8 +72,31 @@ def _slot(index: int) -> Any:
     return sympy.Dummy(f"coefficient{index}", real=True)
 
 
+#: Where two expressions are compared before they are simplified: a mirror image is seldom the same, and simplifying
+#: exp of a square of large numbers takes minutes.
+_COMPARED = ("0.3141", "1.0472", "2.2361")
+
+
 def _equal(a: Any, b: Any) -> bool:
-    return bool(a == b) or bool(sympy.simplify(a - b) == 0)
+    return bool(a == b) or (not _differ(a, b) and bool(sympy.simplify(a - b) == 0))
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Whether two functions of one letter have different values somewhere, seen in numbers."""
+    from mpmath import mp
+
+    (letter,) = a.free_symbols | b.free_symbols
+    first, second = (sympy.lambdify(letter, side, "mpmath") for side in (a, b))
+    with mp.workdps(30):
+        for place in _COMPARED:
+            try:
+                here, there = mp.mpmathify(first(mp.mpf(place))), mp.mpmathify(second(mp.mpf(place)))
+            except (ArithmeticError, ValueError, TypeError):
+                # no number here says nothing
+                continue
+            if abs(here - there) > mp.mpf(10) ** -15 * (1 + abs(here) + abs(there)):
+                return True
+    return False
 
 
 def _polynomial(f: Any) -> GaussianData:

@@ -6,37 +6,96 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.bundles import compile_gaussian
+from theorem_engine.backends.float64 import BACKEND as FLOAT64
 from theorem_engine.backends.multiprecision.integral import integrate
+from theorem_engine.backends.sharp_places import Place, SharpPlaces, finest
 from theorem_engine.base.errors import NotConverged
 
 MAX_LEVEL = 12
+#: Scales of a body, relative to that of the normal law, below which an even rule is long, or passes over a peak.
+SHORT = 1 / 8
+#: How many times longer than its neighbour an interval beside a sharp place is.
+GROWTH = 4
 #: Frequencies that are followed, and how far the normal density spreads them.
 FASTEST, SPREAD = 1e4, 9
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
-    """Trapezoid rule for analytic bodies, tanh-sinh between breaks."""
+    """Trapezoid rule for analytic bodies, tanh-sinh between breaks and around the places where a body is sharp."""
     variables, bundle = means[0].variables, compile_gaussian(means, parameters, backend)
     body, marks, bands = bundle.body, bundle.marks, bundle.bands
+    # where a body is sharp need not be known to many digits
+    bodies = [m.body for m in means]
+    sharp = SharpPlaces(bodies, variables[0], (*variables[1:], *parameters), FLOAT64)
+    middle = [b.xreplace({variables[0]: sympy.S.Zero}) for b in bodies]
+    outer_sharp = SharpPlaces(middle, variables[-1], parameters, FLOAT64)
 
     def component(i: int, values: tuple[Any, ...], x: Any) -> Any:
         return body(x, *values)[i]
 
-    def evaluate(*values: Any) -> list[Any]:
-        if marks is not None:
-            places = sorted(marks(*values))
-            return [_between(partial(component, i, values), places) for i in range(len(means))]
+    def compute(*values: Any) -> list[Any]:
         if len(variables) == 1:
+            # waves have a step of their own
+            known = sharp(*_rounded(values)) if bands[0] is None else []
+            scale = finest(known, float(_reach()))
+            if marks is not None or scale < SHORT:
+                places = {*(() if marks is None else marks(*values)), *(_graded(known) if scale < SHORT else ())}
+                return [_between(partial(component, i, values), sorted(places)) for i in range(len(means))]
             step = _first_step(bands[0], lambda x: (x, *values))
             return _line(lambda x: body(x, *values), len(means), step)
         inner, outer = (_first_step(band, lambda x: (x, x, *values)) for band in bands)
-        return _line(lambda y: _line(lambda x: body(x, y, *values), len(means), inner), len(means), outer)
+
+        def inside(y: Any) -> list[Any]:
+            return _line(lambda x: body(x, y, *values), len(means), inner)
+
+        if bands[0] is None and bands[1] is None:
+            inner = _no_longer(inner, finest(sharp(*_rounded((mp.zero, *values))), float(_reach())))
+            outer = _no_longer(outer, finest(outer_sharp(*_rounded(values)), float(_reach())))
+        return _line(inside, len(means), outer)
+
+    kept: dict[Any, list[Any]] = {}
+
+    def evaluate(*values: Any) -> list[Any]:
+        # a mean inside another that does not see its letter is asked for again at every node
+        key = (mp.prec, values)
+        if key not in kept:
+            found = compute(*values)
+            kept.clear()
+            kept[key] = found
+        return kept[key]
 
     return evaluate
+
+
+def _rounded(values: tuple[Any, ...]) -> list[Any]:
+    """Numbers in double precision; lengths and other things as they are."""
+    return [float(v) if isinstance(v, mp.mpf) else v for v in values]
+
+
+def _graded(places: list[Place]) -> list[Any]:
+    """Ends of intervals that grow away from each place where a body is sharp, each over its own scale."""
+    found: set[Any] = set()
+    for place in places:
+        if not float(place.scale) < 1:
+            continue
+        at, step = mp.mpf(float(place.at)), mp.mpf(float(place.scale))
+        found.add(at)
+        while step < 2 * _reach():
+            found |= {at - step, at + step}
+            step *= GROWTH
+    return sorted(found)
+
+
+def _no_longer(step: Any, scale: float) -> Any:
+    """A step halved until it is no longer than half a scale, or so short that a double mean takes long."""
+    while step > scale / 2 and step > SHORT / 4:
+        step /= 2
+    return step
 
 
 def _density(x: Any) -> Any:

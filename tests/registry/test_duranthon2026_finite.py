@@ -302,6 +302,6 @@ def test_the_word_tuned_in_place_of_a_strength_asks_for_the_best_one():
 
 def test_a_sweep_takes_the_word_too():
     given = {"task": "spiked", "nu": 1, "L": 3, "alpha": 4, "activation": "linear", "draws": 2**10}
-    data = te.sweep(ERM, r_k="tuned", r_v=[6, 12], **given)
+    data = te.sweep(ERM, errors=False, r_k="tuned", r_v=[6, 12], **given)
     assert data["r_v"].values.tolist() == [6, 12]
     assert float(data["risk"].sel(r_v=6)) == te.predict(ERM, r_k="tuned", r_v=6, **given).value

@@ -18,14 +18,14 @@ CHAIN = {"kappa": 0.1, "nu": 0.1, "theta": 0.1, "eta": -0.05, "rho": 0.02, "lam"
 
 def test_the_chain_has_the_law_of_the_vectors():
     """Five Kolmogorov-Smirnov tests of three steps, 8,000 paths each: a false alarm in 1e-4 of seeds each."""
-    chain = te.sweep("marion2025.stochastic-pgd", steps=3, seed=range(8000), **CHAIN)
+    chain = te.sweep("marion2025.stochastic-pgd", errors=False, steps=3, seed=range(8000), **CHAIN)
     reference = stochastic_descent({**CHAIN, "steps": 3, "schedule": 0.0}, np.random.default_rng(11), 8000)
     for name in NAMES:
         assert stats.ks_2samp(chain[name].values, reference[name]).pvalue > 1e-4
 
 
 def test_a_path_depends_on_its_seed_alone():
-    together = te.sweep("marion2025.stochastic-pgd", steps=7, seed=range(5), **CHAIN)
+    together = te.sweep("marion2025.stochastic-pgd", errors=False, steps=7, seed=range(5), **CHAIN)
     alone = te.predict("marion2025.stochastic-pgd", steps=7, seed=3, **CHAIN).outputs
     assert [float(together[n][3]) for n in NAMES] == pytest.approx([alone[n] for n in NAMES], abs=1e-14)
 
@@ -33,7 +33,7 @@ def test_a_path_depends_on_its_seed_alone():
 def test_the_mean_of_tiny_stochastic_steps_is_the_flow():
     """alpha = 1e-6, one step, 40,000 paths: the drift is minus the gradient, within four standard errors."""
     point = {**CHAIN, "alpha": 1e-6, "batch": 20}
-    paths = te.sweep("marion2025.stochastic-pgd", steps=1, seed=range(40_000), **point)
+    paths = te.sweep("marion2025.stochastic-pgd", errors=False, steps=1, seed=range(40_000), **point)
     products = {n: CHAIN[n] for n in NAMES}
     model = {k: CHAIN[k] for k in ("lam", "gamma", "d", "L")}
     flow = te.predict("marion2025.gradient-flow", time="0.000001", **products, **model).outputs

@@ -240,7 +240,8 @@ def test_controls_have_mean_zero():
 def test_controls_change_the_spread_and_not_the_mean(monkeypatch):
     point = {"p": 60, "n": 60, "gamma": 1.0, "nonlinearity": "tanh", "snr": 2.0}
     smooth = sim.attention_error(point, rng(26), 600)["error"]
-    monkeypatch.setattr(controls, "CONTROLLED", 0)
+    monkeypatch.setattr(controls, "_SLOPES", {})
+    monkeypatch.setattr(controls, "_fit", lambda table, values: np.zeros(table.shape[1]))
     plain = sim.attention_error(point, rng(27), 600)["error"]
     assert smooth.std() < 0.6 * plain.std()
     assert abs(smooth.mean() - plain.mean()) < 5 * np.hypot(smooth.std(), plain.std()) / 600**0.5

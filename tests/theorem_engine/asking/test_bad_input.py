@@ -120,7 +120,7 @@ ODD = st.one_of(
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=str)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_random_text_and_numbers_meet_only_documented_errors(entry, data):
     """Every parameter of every entry, in turn, gets something odd; a number is finite or a documented infinity."""
@@ -146,7 +146,7 @@ def test_random_text_and_numbers_meet_only_documented_errors(entry, data):
     [
         ({"t": float("nan"), "g": 1}, "t=nan is NaN"),
         ({"t": 1, "g": float("-inf")}, "g=-inf is outside"),
-        ({"t": 1, "g": 1, "digits": "40"}, "digits='40' is refused"),
+        ({"t": 1, "g": 1, "digits": "40"}, "digits='40' is text; write digits=40"),
         ({"t": 1, "g": 1, "digits": 10**5000}, "digits=a huge number is refused"),
     ],
     ids=["nan", "-inf", "text", "huge"],

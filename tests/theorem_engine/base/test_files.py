@@ -18,6 +18,7 @@ from theorem_engine.base.files import write_whole
 from theorem_engine.checking.campaign import Campaign
 from theorem_engine.checking.report import write_reports
 from theorem_engine.language import figure as declared
+from theorem_engine.language.panel import Curve, Panel
 from theorem_engine.language.references import _read, bibtex
 from theorem_engine.numerics.compiled import call_compiled
 from theorem_engine.showing import index
@@ -98,7 +99,7 @@ def test_every_kind_of_file_stays_as_it_was_on_a_full_disk(tmp_path, full):
 
 def _parabola():
     figure = declared.Figure("test.parabola", "t", None, "", lambda: None)
-    figure.drawing(lambda data, canvas: canvas.subplots().plot(data.t, data.value))
+    figure.panels(lambda data: [Panel([Curve(data.t, data.value)])])
     return figure
 
 
@@ -155,7 +156,7 @@ def test_a_figure_is_replaced_only_when_asked(tmp_path, monkeypatch):
     figure = declared.Figure(
         "test.made", "t", None, "", lambda: made.append(1) or te.sweep("gaussian.erf-mean", t=[0, 1], g=1)
     )
-    figure.drawing(lambda data, canvas: canvas.subplots().plot(data.t, data.value))
+    figure.panels(lambda data: [Panel([Curve(data.t, data.value)])])
     monkeypatch.setitem(declared._figures, "test.made", figure)
     place = tmp_path / "a.png"
     place.write_text("precious")

@@ -82,8 +82,7 @@ def test_a_kernel_that_falls_is_refused_with_its_reason():
 
 def test_pages_say_how_functions_and_lengths_are_written():
     assert (
-        "x^3 - 3*x"
-        in next(x for x in te.entry("liao2026.hermite").given if x.name == "nonlinearity").domain.describe()
+        "x^3 - 3*x" in next(x for x in te.entry("liao2026.hermite").given if x.name == "nonlinearity").domain.describe()
     )
     assert (
         "'2:0.5,4:0.5'"

@@ -16,7 +16,7 @@ def all_settings():
     for setting in SETTINGS.values():
         law = {key: setting[key] for key in ("lam", "schedule", "alpha", "steps")}
         starts = te.batch("run", **random_starts(MODEL["d"], RUNS, 0, setting["manifold"]))
-        te.sweep("marion2025.pgd", along=starts, trajectory=setting["log"], **law, **MODEL)
+        te.sweep("marion2025.pgd", along=starts, trajectory=setting["log"], errors=False, **law, **MODEL)
 
 
 def report():

@@ -52,6 +52,7 @@ _PUBLIC = {
     "theorem_engine.asking.prediction": ("Prediction", "predict"),
     "theorem_engine.asking.outcome": ("Proof",),
     "theorem_engine.asking.proof": ("prove",),
+    "theorem_engine.language.catalogue": ("register",),
 }
 #: Words for authors of entries.
 _AUTHOR = {
@@ -60,6 +61,7 @@ _AUTHOR = {
         "NONNEGATIVE", "POSITIVE", "REAL", "Choice", "ComplexPlane", "Expression", "Integers", "Interval", "OrWord",
     ),
     "theorem_engine.language.lengths": ("Lengths",),
+    "theorem_engine.language.numbers": ("Numbers", "numbers_of"),
     "theorem_engine.language.entry": (
         "Output", "Source",
         "corollary", "definition", "lemma", "proposition", "remark", "result", "theorem",
@@ -75,7 +77,7 @@ _AUTHOR = {
     "theorem_engine.language.operators": (
         "BatchSum", "Blurred", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean", "MarchenkoPastur",
         "LocalMinimum", "Minimum", "Proximal", "RandomRecurrence", "TokenSum",
-        "Recurrence", "Root", "SpectralMean", "TokenMean", "Tokens",
+        "Recurrence", "Root", "SpectralMean", "SpectrumSum", "TokenMean", "Tokens",
         "Trajectory",
     ),
     "theorem_engine.language.operators.channel": (
@@ -86,6 +88,8 @@ _AUTHOR = {
         "positive_part", "softplus",
     ),
     "theorem_engine.language.figure": ("Figure", "declare_figure"),
+    "theorem_engine.language.unchecked": ("Unchecked",),
+    "theorem_engine.validators.simulator": ("simulator",),
     "theorem_engine.language.panel": (
         "BLACK", "Arrows", "Axis", "Band", "Contours", "Curve", "Dots", "Level", "Panel", "Surface", "Words",
     ),

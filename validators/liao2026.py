@@ -13,10 +13,12 @@ import numpy as np
 from .liao2026_controls import Run, controlled, token_controls
 from .liao2026_model import (
     SIZE,
+    TOKEN_LAWS,
     Array,
     Generator,
     Point,
     draw_labels,
+    draw_noise,
     draw_tokens,
     function_of,
     identity_part,
@@ -45,6 +47,7 @@ def regression_errors(
     """Interpolation errors of ``make_features(tokens, w_K, w_Q, rng)`` over independent runs, or other statistics."""
     p, n = sizes(point)
     gamma, mean = float(point.get("gamma", 0.0)), float(point.get("imbalance", 0.0))
+    law = str(point.get("tokens", TOKEN_LAWS[0]))
 
     def measure(features: Array, labels: Array) -> dict[str, float]:
         return statistics(features, labels) if statistics else {"error": ridge_loss(features, labels, gamma)}
@@ -54,9 +57,17 @@ def regression_errors(
 
         def averaged() -> dict[str, float]:
             labels = draw_labels(rng, n, mean, LABELS)
-            return measure(make_features(rng.standard_normal((p, n)), key, query, rng), labels)
+            return measure(make_features(draw_noise(rng, (p, n), law), key, query, rng), labels)
 
         return repeat(averaged, count)
+    if law != TOKEN_LAWS[0]:
+
+        def plain() -> dict[str, float]:
+            # means of the controls are those of Gaussian tokens
+            labels = draw_labels(rng, n, mean)
+            return measure(make_features(draw_tokens(rng, mu, labels, law), key, query, rng), labels)
+
+        return repeat(plain, count)
 
     def make_run(p: int, n: int) -> Run:
         mu, key, query = make_vectors(point, p)
@@ -93,12 +104,14 @@ def correction_orders(point: Point) -> tuple[float, ...]:
     )
     is_pure_noise = not float(point.get("snr", 0.0)) and not float(point.get("imbalance", 0.0)) and not weighted
     keeps_diagonal = point.get("kernel_diagonal") == "kept"
-    return (0.5, 1.0) if keeps_diagonal or (has_even_part and not is_pure_noise) else (1.0,)
+    is_gaussian = point.get("tokens", TOKEN_LAWS[0]) == TOKEN_LAWS[0]
+    return (1.0,) if is_gaussian and not keeps_diagonal and (is_pure_noise or not has_even_part) else (0.5, 1.0)
 
 
 @simulator(
-    size=SIZE, orders=correction_orders, cost=3.0, variants={"kernel_diagonal": ("set", "kept")}, covers=("error",)
-)
+    size=SIZE, orders=correction_orders, cost=3.0, covers=("error",),
+    variants={"kernel_diagonal": ("set", "kept"), "tokens": TOKEN_LAWS},
+)  # fmt: skip
 def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error with the diagonal of K set to ``diagonal`` (zero unless given), as the limit has it, or kept."""
     if point.get("kernel_diagonal", "set") == "kept":

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Point = Mapping[str, Any]
 Generator = np.random.Generator
 SIZE = 160
+#: Laws of the entries of Z, the theorem's own first: all of variance one, with other fourth moments.
+TOKEN_LAWS = ("gaussian", "rademacher", "student-5")
 
 
 def make_function(name: Any, level: float = 0.0, r: float = 0.0) -> Callable[[Array], Array]:
@@ -128,9 +130,21 @@ def make_vectors(point: Point, p: int) -> Array:
     return rows
 
 
-def draw_tokens(rng: Generator, mu: Array, labels: Array) -> Array:
+def draw_noise(rng: Generator, shape: tuple[int, int], law: str = TOKEN_LAWS[0]) -> Array:
+    """Z with independent entries of mean zero and variance one, Gaussian as the theorem has them or of another law."""
+    if law == "rademacher":
+        return 2.0 * rng.integers(0, 2, shape) - 1.0
+    if law == "student-5":
+        # variance 5/3
+        return rng.standard_t(5, shape) * np.sqrt(0.6)
+    if law != TOKEN_LAWS[0]:
+        raise ValueError(f"the simulator knows tokens of the laws {', '.join(TOKEN_LAWS)}, not {law!r}")
+    return rng.standard_normal(shape)
+
+
+def draw_tokens(rng: Generator, mu: Array, labels: Array, law: str = TOKEN_LAWS[0]) -> Array:
     """X = mu y^T + Z; the only place where tokens are drawn."""
-    tokens = rng.standard_normal((mu.size, labels.size))
+    tokens = draw_noise(rng, (mu.size, labels.shape[0]), law)
     if np.any(mu):
         tokens += np.outer(mu, labels)
     return tokens

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy import special
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
 
@@ -241,19 +242,47 @@ def _best_lambda(point: Point) -> tuple[float, float]:
     return float(np.exp(inner.x)), float(inner.fun)
 
 
-@simulator(deterministic=True, tolerance=1e-5, covers=("lam_star", "excess"))
+@simulator(
+    deterministic=True, tolerance=1e-5,
+    covers=("lam_star", "excess", "lam_first_order", "excess_first_order", "lam_lambert"),
+)  # fmt: skip
 def optimal_lambda(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
-    """The inverse temperature at which the quadrature risk of the oracle is smallest, by search."""
+    """The inverse temperature at which the quadrature risk of the oracle is smallest, by search; so to first order."""
     lam, risk = _best_lambda(point)
-    return {"lam_star": [lam] * count, **({"excess": [risk] * count} if np.isfinite(lam) else {})}
+    first = _first_order(float(point["gamma"]), float(point["d"]), int(point["L"]))
+    best = {"lam_star": [lam] * count, **({"excess": [risk] * count} if np.isfinite(lam) else {})}
+    return {**best, **{name: [value] * count for name, value in first.items()}}
 
 
-@simulator(deterministic=True, tolerance=1e-5, covers=("ratio",))
+def _first_order(gamma: float, d: float, L: int) -> dict[str, float]:
+    """Minimum of the excess where lam is small: a noise token lets in (2 lam/sqrt(pi))^2, the informative one misses
+    the square of erfc of its mean score; and the place where the two sides balance but for powers of lam^2 d."""
+    if L == 1:
+        return {"lam_first_order": np.inf, "excess_first_order": 0.0, "lam_lambert": np.inf}
+
+    def slope(log_x: float) -> float:
+        # of the excess in lam^2 d, over its parts: their logarithms cross where it vanishes
+        x = np.exp(log_x)
+        missed = np.log(2 * gamma**2) + np.log(special.erfcx(np.sqrt(x / 2))) - x - 0.5 * np.log(2 * np.pi * x)
+        return float(missed - np.log(4 * (L - 1) / (np.pi * d)))
+
+    x = float(np.exp(brentq(slope, -600.0, 9.0, xtol=1e-13, rtol=1e-13)))
+    excess = gamma**2 * special.erfc(np.sqrt(x / 2)) ** 2 + (L - 1) * 4 * x / (np.pi * d)
+    log_a = np.log(gamma**2 * d / (2 * (L - 1)))
+    leading = brentq(lambda u: u + np.exp(u) - log_a, -700.0, 9.0, xtol=1e-13, rtol=1e-13)
+    return {
+        "lam_first_order": float(np.sqrt(x / d)),
+        "excess_first_order": float(excess),
+        "lam_lambert": float(np.exp(leading / 2) / np.sqrt(d)),
+    }
+
+
+@simulator(deterministic=True, tolerance=1e-5, covers=("ratio", "excess"))
 def optimal_rate(point: Point, rng: np.random.Generator, count: int = 2) -> dict[str, list[float]]:
     """The searched minimum of the risk over (4/pi) ((L - 1)/d) log(gamma^2 d/(2 L)), what the ratio is defined by."""
     gamma, d, L = point["gamma"], point["d"], point["L"]
     leading = 4 * (L - 1) / (np.pi * d) * np.log(gamma**2 * d / (2 * L))
-    return {"ratio": [_best_lambda(point)[1] / leading] * count}
+    return {"ratio": [_best_lambda(point)[1] / leading] * count, "excess": [float(leading)] * count}
 
 
 # products of unit vectors: a nearly vanishing one is zero up to rounding

@@ -23,7 +23,7 @@ from typing import Any
 from theorem_engine.base.errors import ValidityWarning
 from theorem_engine.base.exact import NotANumber
 from theorem_engine.language.array_files import Array, ArrayFile, open_arrays
-from theorem_engine.language.domains import Domain, Rejected
+from theorem_engine.language.domains import Domain, Measured, Rejected
 
 #: Width of an attention head in all sizes of GPT-2.
 HEAD = 64
@@ -34,11 +34,17 @@ DENSE = 1024
 MAX_COLUMNS = 4096
 #: A rest above this, in units of the identity part, is worth a warning.
 LARGE_REST = 0.25
+#: How much longer than the largest product of two columns they may be before its rounding is looked after.
+CANCELLED = 64.0
+#: Slices of a matrix for products without rounding; four hold all bits of numbers of very different size.
+SLICES = 4
+#: Steps to the multiple of the identity: the secant's are few, one by one they may be many where p is small.
+STEPS = 50
 _PLACE = re.compile(r"(?P<path>.+?)(?:#(?P<layer>[0-9]{1,4})(?:\.(?P<head>[0-9]{1,4}))?)?")
 
 
 @dataclass(frozen=True)
-class RankOne:
+class RankOne(Measured):
     """W_K^T W_Q = scale (I + w_K w_Q^T + rest), with w_K and w_Q of equal length and a scale of either sign.
 
     ``key_along`` and ``query_along`` are components along the file's ``mu``, zero where it has none.
@@ -121,10 +127,44 @@ def read_weights(place: str) -> tuple[Array, Array | None]:
     if key.shape != query.shape:
         raise Rejected(f"has W_K of shape {key.shape} and W_Q of shape {query.shape}")
     with np.errstate(all="ignore"):
-        product = key.T @ query
+        product = _product(key, query)
     if not np.all(np.isfinite(product)):
         raise Rejected("has W_K and W_Q so large that W_K^T W_Q overflows")
     return product, _direction(arrays, key.shape[1])
+
+
+def _product(key: Array, query: Array) -> Array:
+    """W_K^T W_Q with every entry rounded about once, also where large numbers cancel in its sums.
+
+    There both are cut into slices of so few bits that products of slices have no rounding, and are summed from the
+    smallest on (Ozaki, Ogita, Oishi and Rump, Numerical Algorithms 59, 2012).
+    """
+    import numpy as np
+
+    product: Array = key.T @ query
+    long = max((float(np.linalg.norm(a, axis=0).max(initial=0.0)) for a in (key, query)), default=0.0)
+    other = min((float(np.linalg.norm(a, axis=0).max(initial=0.0)) for a in (key, query)), default=0.0)
+    if not np.all(np.isfinite(product)) or long * other <= CANCELLED * float(np.abs(product).max(initial=0.0)):
+        return product
+    bits = (53 - math.ceil(math.log2(max(2, key.shape[0])))) // 2
+    (keys, key_unit), (queries, query_unit) = (_sliced(a, bits) for a in (key, query))
+    summed: Array = np.zeros_like(product)
+    for depth in reversed(range(SLICES)):
+        summed = summed + sum(keys[i].T @ queries[depth - i] for i in range(depth + 1))
+    return np.ldexp(summed, key_unit[:, None] + query_unit)
+
+
+def _sliced(matrix: Array, bits: int) -> tuple[list[Array], Array]:
+    """A matrix as a sum of slices of so many bits, its columns in units of powers of two, and their exponents."""
+    import numpy as np
+
+    _, unit = np.frexp(np.abs(matrix).max(axis=0))
+    rest, slices = np.ldexp(matrix, -unit), []
+    for depth in range(1, SLICES + 1):
+        step = 2.0 ** -(bits * depth)
+        slices.append(np.rint(rest / step) * step)
+        rest = rest - slices[-1]
+    return slices, unit
 
 
 def _gpt2(arrays: ArrayFile, layer: int, head: str | None) -> tuple[Array, Array]:
@@ -203,16 +243,22 @@ def split_rank_one(source: str, product: Array, mu: Array | None = None) -> Rank
     size, unit = product.shape[0], float(np.abs(product).max()) or 1.0
     # squares of very large or very small entries leave double precision
     product = product / unit
-    scale = float(np.trace(product)) / size
+    trace = math.fsum(np.diag(product))
+    scale, before, gap_before = trace / size, 0.0, math.inf
     left = right = np.zeros(size)
     top = 0.0
-    for _ in range(50):
+    for step in range(STEPS):
         left, top, right = _top_triple(product - scale * np.eye(size))
         # the trace that the rank-one part does not explain belongs to the identity
-        new = float(np.trace(product) - top * left @ right) / size
-        if abs(new - scale) <= 1e-14 * abs(scale):
+        gap = (trace - top * float(left @ right)) / size - scale
+        # rounding leaves a few of the last digits, and more steps do not make it less
+        is_noise = abs(gap) <= 1e-13 * abs(scale) and 2 * abs(gap) >= abs(gap_before)
+        if abs(gap) <= 2e-16 * abs(scale) or is_noise:
             break
-        scale = new
+        by_secant = (scale - before) / (gap_before - gap) if step and gap_before != gap else 1.0
+        # a step that is not nearly the plain one leads elsewhere, or is made of rounding
+        by_secant = by_secant if 0.25 <= by_secant <= 8.0 else 1.0
+        before, gap_before, scale = scale, gap, scale + gap * by_secant
     if not abs(scale) > 1e-9 * float(np.linalg.norm(product)):
         raise Rejected("has no identity-like part in W_K^T W_Q: less its rank-one part, its trace vanishes")
     strength = top / abs(scale)

@@ -259,7 +259,7 @@ def sphere_hessian(excess, key, value, chart, lam, gamma, d, L):
         "excess": EXCESS,
         "stable": "whether the Hessian on the two spheres has no negative eigenvalue",
     },
-    needs={"risk": "marion2025.risk", "zeta": "gaussian.erf-square"},
+    needs={"risk": "marion2025.risk"},
     assumes=(*MODEL, "k = v*, v = theta k* plus anything orthogonal to k* and v*"),
     checks=("marion2025_landscape.swapped_minimum",),
     marks="DVN",
@@ -269,7 +269,7 @@ def sphere_hessian(excess, key, value, chart, lam, gamma, d, L):
         "The null directions of the Hessian are rotations of the free part of v.",
     ),
 )
-def swapped_minimum(lam, gamma, d, L, *, risk, zeta):
+def swapped_minimum(lam, gamma, d, L, *, risk):
     """A critical point off the manifold at which half of all random starts end when lam is small."""
     along = risk.excess(0, 0, theta, 1, 0, lam, gamma, d, L, 0)
     best = Min(1, -along.diff(theta).subs(theta, 0) / along.diff(theta, 2).subs(theta, 0))

@@ -4,7 +4,6 @@ from sympy import Eq, LambertW, Rational, log, oo, pi, sqrt
 
 from theorem_engine import NONNEGATIVE, Holds, Limit, Minimum, Output, Root, Search, Source, mills, result
 from theorem_engine.language.domains import Interval
-from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.marion2025.notation import L, d, gamma, lam, var
 from theorem_engine.registry.marion2025.risk import EXCESS, MODEL
 
@@ -36,16 +35,7 @@ def where_to_look(m):
     needs={"oracle": "marion2025.oracle-risk"},
     recipe=where_to_look,
     assumes=MODEL,
-    checks=(
-        "marion2025_landscape.optimal_lambda",
-        Unchecked(
-            "lam_first_order",
-            "excess_first_order",
-            "lam_lambert",
-            because="expansions, which differ from what can be "
-            "simulated by terms of the next order; lam_star and excess are compared",
-        ),
-    ),
+    checks=("marion2025_landscape.optimal_lambda",),
     marks="DVN",
     notes=(
         "One token alone has nothing to silence, and to first order its best lam is infinite; yet a hard threshold is "
@@ -91,14 +81,7 @@ def optimal_lambda(m, *, oracle):
     ),
     assumes=MODEL,
     regime=Limit(grows=(d / L,), words="d / L -> oo", correction="relative log log(d/L) / log(d/L)"),
-    checks=(
-        "marion2025_landscape.optimal_rate",
-        Unchecked(
-            "excess",
-            because="the leading order that the ratio is defined by: their product is the smallest excess, "
-            "which is compared",
-        ),
-    ),
+    checks=("marion2025_landscape.optimal_rate",),
     marks="DVN",
 )
 def optimal_rate(gamma, d, L, *, optimum):

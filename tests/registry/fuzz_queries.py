@@ -44,8 +44,10 @@ def make_query(entry_id, seed, index, bases=24):
     base = draw_point(entry, np.random.default_rng([*key, 0, index % bases]), fixed)
     rng = np.random.default_rng([*key, 1, index])
     parameters = {name: repr(value) for name, value in base.items()}
-    moved = [_move(entry, parameters, rng) for _ in range(1 if rng.random() < 0.8 else 2)]
-    if rng.random() < 0.1:
+    count = 1 if rng.random() < 0.8 else 2
+    moved = [_move(entry, parameters, rng) for _ in range(count)] if entry.given else []
+    # of an entry without letters nothing else can be moved
+    if not moved or rng.random() < 0.1:
         parameters["digits"] = _pick(rng, DIGITS[:4] if rng.random() < 0.5 else DIGITS)
         moved.append("digits")
     if rng.random() < 0.02:
@@ -70,7 +72,7 @@ def _move(entry, parameters, rng):
 
 def _misname(parameters, rng):
     """Leave a letter out, or add one that is not there."""
-    if rng.random() < 0.5:
+    if parameters and rng.random() < 0.5:
         name = _pick(rng, list(parameters))
         del parameters[name]
         return name

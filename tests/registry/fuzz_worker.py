@@ -10,6 +10,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,27 +51,41 @@ def judge(query, seconds):
     """Evaluate a query, show its answer in every form, and list what is wrong with it."""
     report = Report(str(query), query.entry, query.moved)
     begin = time.process_time()
-    # the processor's time, not the clock's: what else the machine does is no fault of the query
-    signal.signal(signal.SIGPROF, _stop)
-    # again every second, since code called from C may swallow what is raised in it
-    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with _deadline(seconds), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             _evaluate(query, report)
-        _judge_warnings(caught, report)
+            _judge_warnings(caught, report)
     except TimeIsUp:
         report.status = "slow"
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
     report.seconds = time.process_time() - begin
     if report.failures:
         report.status = "failed"
     return report
 
 
-def _stop(*_):
-    raise TimeIsUp
+@contextmanager
+def _deadline(seconds):
+    """Raise TimeIsUp in the code inside once it has had its seconds, and never after it has ended."""
+    is_over = False
+
+    def stop(*_):
+        if not is_over:
+            raise TimeIsUp
+
+    # the processor's time, not the clock's: what else the machine does is no fault of the query
+    signal.signal(signal.SIGPROF, stop)
+    # again every second, since code called from C may swallow what is raised in it
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
+    try:
+        try:
+            yield
+        finally:
+            is_over = True
+    finally:
+        # reached also when the signal came on the way to the line above
+        is_over = True
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _evaluate(query, report):

@@ -1,24 +1,14 @@
 """The error claimed for a double-precision output is never below its distance from the truth.
 
-Truth is had in two ways: by mpmath from the definition of the model, written here and sharing nothing with the entries;
-and, for every output of every entry, by the same equations at 30 digits, which checks the arithmetic alone.
+Truth is had by mpmath from the definition of the model, written here and sharing nothing with the entries; for every
+output of every entry by proofs or many digits, in ``test_claims_over_domains``.
 """
-
-import math
-import warnings
 
 import numpy as np
 import pytest
 from mpmath import mp
 
 import theorem_engine as te
-from theorem_engine.asking.random_point import draw_point
-from theorem_engine.base.errors import NotAvailable, ValidityWarning
-
-#: Flows at 30 digits take minutes; costly entries belong to the campaign.
-SLOW = {"marion2025.gradient-flow", "duranthon2026.gradient-flow"}
-ENTRIES = [e for e in te.entries() if not e.costly and e.error_kind != "statistical" and e.id not in SLOW]
-
 
 #: Nodes of the trapezoid rule for a Gaussian mean of an analytic function: exact to far more digits than are compared.
 STEP = mp.mpf(1) / 8
@@ -145,52 +135,3 @@ def test_three_minimisers_at_once_are_as_near_as_claimed():
         for name, truth in truths.items():
             distance = float(abs(truth - mp.mpf(found.outputs[name])))
             assert distance <= found.errors[name] <= 1e-10, name
-
-
-def _flat(value):
-    if isinstance(value, dict):
-        return [x for part in value.values() for x in _flat(part)]
-    if isinstance(value, (list, tuple)):
-        return [x for part in value for x in _flat(part)]
-    return list(np.ravel(value)) if getattr(value, "ndim", 0) else [value]
-
-
-#: A minute each at 30 digits.
-LONG = ("duranthon2026.variable-length", "marion2025.convergence", "duranthon2026.softplus-risk")
-
-
-@pytest.mark.parametrize(
-    "entry", [pytest.param(e, id=e.id, marks=pytest.mark.campaign if e.id in LONG else ()) for e in ENTRIES]
-)
-def test_the_errors_of_all_outputs_cover_their_distance_from_many_digits(entry):
-    """Every output, not only the first; none is NaN, and none that is known is smaller than the truth."""
-    rng = np.random.default_rng(20260302)
-    compared = 0
-    for _ in range(3):
-        point = draw_point(entry, rng)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ValidityWarning)
-            try:
-                quick = te.predict(entry.id, **point)
-                errors = quick.errors
-                assert set(errors) == set(quick.outputs)
-                assert not any(e is not None and math.isnan(e) for e in _flat(list(errors.values())))
-                exact = te.predict(entry.id, digits=30, **point)
-            except NotAvailable:
-                continue
-        for name in quick.outputs:
-            columns = (_flat(quick.outputs[name]), _flat(exact.outputs[name]), _flat(errors[name]))
-            for value, truth, error in zip(*columns, strict=True):
-                if isinstance(value, (bool, str)) or error is None or not np.isfinite(value):
-                    assert value == truth, (point, name)
-                    continue
-                compared += 1
-                with mp.workdps(40):
-                    distance = float(abs(mp.mpmathify(value) - mp.mpmathify(truth)))
-                assert distance <= error, (point, name, value, truth, error)
-    assert compared or not _has_digits(entry)
-
-
-def _has_digits(entry):
-    """Whether some typical points of the entry are evaluated to any number of digits; a documented gap elsewhere."""
-    return entry.id.startswith(("marion2025", "gaussian")) and entry.id != "marion2025.stochastic-pgd"

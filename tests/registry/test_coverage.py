@@ -1,34 +1,21 @@
 """Every output of every entry has a check that can fail, or words why it has none."""
 
-import numpy as np
 import pytest
 
 import theorem_engine as te
-from theorem_engine.checking.evidence import plain_point
-from theorem_engine.checking.simulators import (
-    consistent_outputs,
-    covered_outputs,
-    named_simulators,
-    unchecked_outputs,
-)
+from theorem_engine.checking.campaign import campaign_points
+from theorem_engine.checking.simulator_rules import unchecked, undeclared_outputs
+from theorem_engine.checking.simulators import consistent_outputs, covered_outputs, unchecked_outputs
 
 ENTRIES = te.entries()
-#: Outputs with words instead of a check, of all entries together; to be raised only with a reason.
-MOST_UNCHECKED = 30
+#: Outputs with words instead of a check, of all entries together; to be raised only with a reason. Five are of
+#: classics: overlaps that no enumeration of a few bits sees, and the load where a minimum disappears.
+MOST_UNCHECKED = 26
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=str)
-def test_every_output_is_measured_or_consistent_or_explained(entry):
-    measured, consistent, explained = covered_outputs(entry), consistent_outputs(entry), unchecked_outputs(entry)
-    assert set(entry.outputs) == set(measured) | set(consistent) | set(explained)
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=str)
-def test_no_output_is_excused_that_a_simulator_measures(entry):
-    explained = unchecked_outputs(entry)
-    assert not set(explained) & set(covered_outputs(entry))
-    assert set(explained) <= set(entry.outputs)
-    assert all(len(because.split()) > 5 for because in explained.values())
+def test_every_output_is_measured_or_consistent_or_explained_and_none_is_excused_that_is_measured(entry):
+    assert list(unchecked(entry)) == []
 
 
 def test_few_outputs_have_words_only_and_every_entry_measures_something():
@@ -38,27 +25,33 @@ def test_few_outputs_have_words_only_and_every_entry_measures_something():
     assert only_consistent == []
 
 
+#: Outputs that are easily left without a check, and those of them that have words only.
+EASILY_MISSED = (
+    "replicon", "objective", "train_error", "V_k", "V_v", "alpha_it", "risk_before", "risk_after", "eigenvalues",
+    "exists", "outlier_mass", "snr_low", "snr_high", "M11", "M12", "M22", "m_vv",
+)  # fmt: skip
+WORDS_ONLY = {
+    "duranthon2026.erm-risk replicon", "duranthon2026.erm-tuned replicon", "duranthon2026.hard-phase risk_before",
+    "liao2026.reversal exists",
+}  # fmt: skip
+
+
+def test_outputs_that_are_easily_missed_are_measured_or_known_not_to_be():
+    found = [(entry, output) for entry in ENTRIES for output in entry.outputs if output in EASILY_MISSED]
+    assert {output for _, output in found} == set(EASILY_MISSED)
+    without = {
+        f"{entry.id} {output}"
+        for entry, output in found
+        if output not in covered_outputs(entry) and output not in consistent_outputs(entry)
+    }
+    assert without == WORDS_ONLY
+    assert all(output in unchecked_outputs(entry) for entry, output in found if f"{entry.id} {output}" in without)
+
+
 CHEAP = [entry for entry in ENTRIES if not entry.costly]
 
 
 @pytest.mark.parametrize("entry", CHEAP, ids=str)
 def test_simulators_return_nothing_that_they_do_not_declare(entry):
-    from theorem_engine.asking.evaluation import named_point
-    from theorem_engine.asking.point import read_point
-    from theorem_engine.checking.campaign import campaign_points
-
     (point,) = campaign_points(entry, 1, 7)
-    plain = plain_point(named_point(entry, read_point(entry, point)))
-    for name, simulator in named_simulators(entry):
-        if simulator.deterministic:
-            # a computation may take long at any point, and is compared where it is tested
-            continue
-        told = dict.fromkeys(simulator.takes, 0.5)
-        small = {"size": 40} if simulator.size else {}
-        try:
-            found = simulator({**plain, **told, **small}, np.random.default_rng(0), 2)
-        except ValueError:
-            # outside of what this simulator is for
-            continue
-        names = {output.partition(".")[0] for output in found} - {"accuracy"}
-        assert names & set(entry.outputs) <= set(simulator.covers), name
+    assert list(undeclared_outputs(entry, point)) == []

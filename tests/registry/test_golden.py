@@ -56,7 +56,13 @@ def test_double_precision_meets_the_reference_value(case):
         assert abs(value - reference) <= 0.5 * 10.0 ** (1 - min(case["digits"], 11)) * abs(reference)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.values[0].get("digits", 0) > 15])
+#: A capacity whose digits take many minutes: means of logarithms inside a fixed point inside a root.
+SLOW = "classics.binary-capacity"
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.values[0].get("digits", 0) > 15 and c.values[0]["entry"] != SLOW]
+)
 def test_digits_on_demand_meet_the_reference_value(case):
     """With digits= every listed digit is right."""
     digits = case["digits"]

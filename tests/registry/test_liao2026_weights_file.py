@@ -2,14 +2,16 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import sympy
 from scipy import integrate
 
 import theorem_engine as te
-from theorem_engine.base.errors import Infeasible, OutOfDomain, ValidityWarning
+from theorem_engine.base.errors import BadRequest, Infeasible, OutOfDomain, ValidityWarning
 from theorem_engine.registry.liao2026.figures import _given
+from theorem_engine.registry.liao2026.readers import read_weights, split_rank_one
 
 ID = "liao2026.interpolation-error"
 
@@ -149,3 +151,51 @@ def test_the_figure_with_a_file_uses_the_file_as_it_is(kind, tmp_path):
     half = np.random.default_rng(0).standard_normal((64, 64)) / 8
     product = 2 * np.eye(64) if kind == "twice the identity" else half - half.T
     assert np.array_equal(_given(file_of(tmp_path, product))["product"], product)
+
+
+def test_many_digits_and_proofs_of_a_file_in_double_precision_are_refused(tmp_path):
+    """2 (I + w w^T), w = (.6, .7, 0, ...): sin at 30 digits by hand is .370706724595775072291..., not the file's."""
+    w = np.zeros(128)
+    w[:2] = 0.6, 0.7
+    path = file_of(tmp_path, 2 * (np.eye(128) + np.outer(w, w)), mu=np.eye(128)[0])
+    query = {"c": "0.5", "gamma": "0.1", "snr": 1, "nonlinearity": "sin", "weights_file": path}
+    for asked in ({"digits": 30}, {"certified": True}, {"digits": 12, "certified": True}):
+        refused = pytest.raises(BadRequest, match="weights_file is read in double precision")
+        with pytest.warns(ValidityWarning, match="eps2"), refused:
+            te.predict(ID, **query, **asked)
+    with pytest.warns(ValidityWarning, match="eps2"):
+        found = te.predict(ID, **query)
+    assert abs(found.value - 0.37070672459577507229) <= found.error < 1e-12
+
+
+@pytest.mark.parametrize("size", [3, 4, 8, 40])
+def test_identity_and_rank_one_are_found_to_rounding(size):
+    """The numbers of s (I + k q^T) by mpmath, for few dimensions too, where the trace is shared by both parts."""
+    rng = np.random.default_rng(size)
+    for s, strong in ((1.0, 1.0), (-0.5, 5.0), (2.0, 0.1), (1 / 3, 20.0)):
+        key, query, mu = rng.standard_normal((3, size)) * math.sqrt(strong / size)
+        found = split_rank_one("", s * (np.eye(size) + np.outer(key, query)), mu)
+        with mpmath.workdps(30):
+            a, b, m = (mpmath.matrix(v.tolist()) for v in (key, query, mu))
+            strength, length = mpmath.norm(a) * mpmath.norm(b), mpmath.norm(m)
+            along = (a.T * m)[0] * (b.T * m)[0] / length**2
+        assert found.scale == pytest.approx(s, rel=1e-14)
+        assert found.strength == pytest.approx(float(strength), abs=1e-14 * (1 + float(strength)))
+        assert found.key_query == pytest.approx(float((a.T * b)[0]), abs=1e-14 * (1 + float(strength)))
+        assert found.key_along * found.query_along == pytest.approx(float(along), abs=1e-14 * (1 + float(strength)))
+
+
+def test_weights_whose_product_cancels_lose_no_digits(tmp_path):
+    """W_K of condition 1e8, W_Q nearly its inverse: the exact product of the file's numbers by mpmath."""
+    rng = np.random.default_rng(6)
+    left, right = (np.linalg.qr(rng.standard_normal((12, 12)))[0] for _ in range(2))
+    key = 100 * left @ np.diag(np.logspace(0, 8, 12)) @ right.T
+    query = np.linalg.solve(key.T, np.eye(12) / 3)
+    np.savez(tmp_path / "layer.npz", W_K=key, W_Q=query)
+    product, _ = read_weights(str(tmp_path / "layer.npz"))
+    with mpmath.workdps(60):
+        exact = mpmath.matrix(key.tolist()).T * mpmath.matrix(query.tolist())
+        worst = max(abs(exact[i, j] - product[i, j]) for i in range(12) for j in range(12))
+    assert worst < 1e-16
+    # in double precision alone it is off by this much
+    assert np.abs(key.T @ query - product).max() > 1e-12

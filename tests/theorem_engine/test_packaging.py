@@ -27,9 +27,10 @@ def test_every_folder_on_disk_is_in_the_packaged_list():
     """A folder of entries missing from the list would be missing from the wheel without a word."""
     listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
     found = set()
-    for top, prefix in (("theorem_engine", ""), ("registry", "theorem_engine."), ("validators", "theorem_engine.")):
+    tops = {"theorem_engine": "", **dict.fromkeys(("docs", "registry", "validators"), "theorem_engine.")}
+    for top, prefix in tops.items():
         for path in [ROOT / top, *(ROOT / top).rglob("*/")]:
-            if (path.name != "__pycache__" and any(path.glob("*.py"))) or path == ROOT / "registry":
+            if (path.name != "__pycache__" and any(path.glob("*.py"))) or path in (ROOT / "docs", ROOT / "registry"):
                 found.add(prefix + ".".join(path.relative_to(ROOT).parts))
     assert found == listed
 
@@ -75,6 +76,13 @@ def test_the_installed_wheel_answers_from_anywhere(installed):
     assert float(value.split()[1]) == 0.9
 
 
+def test_the_installed_wheel_writes_a_book_with_its_guide(installed):
+    home, folder = installed
+    run(home / "bin" / "theorem-engine", "book", "book", "gaussian.erf-mean", "--jobs", "1", cwd=folder)
+    for place in ("index.html", "assets/book.css", "gaussian/erf-mean.html", "guide/first-query.html"):
+        assert (folder / "book" / place).is_file(), place
+
+
 def test_a_neighbour_called_validators_is_left_alone(installed):
     home, folder = installed
     question = "import theorem_engine, validators; print(validators.url('http://x'), validators.__file__)"
@@ -97,3 +105,27 @@ def test_a_query_of_one_paper_does_not_import_the_others():
     papers = {n.split(".")[2] for n in loaded if n.startswith("theorem_engine.registry.")}
     assert papers == {"gaussian"}
     assert "xarray" not in loaded
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+def test_tutorial_skeleton_and_lint_work_from_the_installed_wheel(installed, tmp_path):
+    """In an environment that has never seen this checkout, from an empty folder."""
+    from tests.theorem_engine.tutorial import Apart, follow
+
+    home, _ = installed
+    python, program = home / "bin" / "python", home / "bin" / "theorem-engine"
+    clean = {"PYTHONPATH": "", "THEOREM_ENGINE_PACKS": "", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    apart = Apart(folder, python, clean)
+    assert follow(folder, apart.command, apart.cell) >= 12
+    run(program, "new", "warm-wire", cwd=folder, **clean)
+    project = folder / "warm-wire"
+    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project, **clean)
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", project)
+    # installed, it is found by its entry point, from anywhere
+    assert "warmwire.rectified-mean" in run(program, "find", "rectified", cwd=tmp_path, **clean)
+    assert "1.00424535" in run(program, "predict", "warmwire.rectified-mean", "a=1", "s=0.5", cwd=tmp_path, **clean)
+    assert "nothing found" in run(program, "lint", "warmwire", cwd=tmp_path, **clean)
+    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project, **clean)

@@ -323,3 +323,32 @@ def test_the_error_at_all_strengths_is_that_of_ridge_itself():
     forms = [a @ inverse @ b for a, b in ((y, y), (y, h), (h, h))]
     slopes = [-(a @ inverse @ inverse @ b) for a, b in ((y, y), (y, h), (h, h))]
     assert gamma**2 * matrices._slope_of_form(forms, slopes, strength**0.5) == pytest.approx(loss, rel=1e-10)
+
+
+def test_tokens_of_other_laws_have_the_same_variance_and_other_fourth_moments():
+    from theorem_engine.validators.liao2026_model import TOKEN_LAWS, draw_noise
+
+    fourth = {}
+    for law in TOKEN_LAWS:
+        drawn = draw_noise(np.random.default_rng(3), (500, 400), law)
+        assert abs(drawn.mean()) < 0.015
+        assert abs(drawn.var() - 1) < 0.05
+        fourth[law] = float((drawn**4).mean())
+    assert fourth["rademacher"] == 1
+    assert abs(fourth["gaussian"] - 3) < 0.1
+    # the fourth moment of Student's law is nine times the squared variance, and slow to show
+    assert fourth["student-5"] > 5
+    with pytest.raises(ValueError, match="laws gaussian"):
+        draw_noise(np.random.default_rng(3), (2, 2), "cauchy")
+
+
+def test_the_fourth_moment_of_the_tokens_moves_the_error_of_an_even_function_of_unbalanced_classes():
+    """Limits .684 and .553 beside the Gaussian .622: far apart at a small size already. A line on noise sees no law."""
+    point = {"nonlinearity": "cos", "c": 1, "gamma": 0.5, "imbalance": 0.6, "p": 120, "n": 120}
+    found = {}
+    for law in ("gaussian", "rademacher", "student-5"):
+        drawn = sim.attention_error({**point, "tokens": law}, np.random.default_rng(5), 16)["error"]
+        found[law] = drawn.mean(), drawn.std() / 4
+    for low, high in (("student-5", "gaussian"), ("gaussian", "rademacher")):
+        gap = found[high][0] - found[low][0]
+        assert gap > 4 * np.hypot(found[high][1], found[low][1])

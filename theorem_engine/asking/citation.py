@@ -37,7 +37,10 @@ def cite(*ids: Named) -> str:
         if entry.id in seen:
             continue
         seen.add(entry.id)
-        known = works_of(sys.modules[entry.module])
-        works.setdefault(entry.source.work, bibtex(entry.source.work, known[entry.source.work]))
+        if entry.source.is_published:
+            known = works_of(sys.modules[entry.module])
+            works.setdefault(entry.source.work, bibtex(entry.source.work, known[entry.source.work]))
+        else:
+            works.setdefault(entry.id, f"% {entry.id} is {entry.source}")
         queue.extend(find_entry(name) for name in entry.needs.values())
     return "\n\n".join(works.values())

@@ -10,7 +10,7 @@ from theorem_engine.asking.evaluation import compiled, evaluate_float64, plan_of
 from theorem_engine.asking.guard import guarded
 from theorem_engine.asking.point import Point
 from theorem_engine.backends import get_backend
-from theorem_engine.base.errors import NotConverged, TheoremEngineError
+from theorem_engine.base.errors import NotAvailable, NotConverged, TheoremEngineError
 from theorem_engine.base.random_sets import COUNT, UNSEEN, only, statistical_error
 from theorem_engine.base.reports import listening
 from theorem_engine.language.application import Applied
@@ -112,6 +112,23 @@ def is_statistical(entry: Entry, options: tuple[tuple[str, Any], ...]) -> bool:
     """Whether an entry that may average over random numbers does so with these options."""
 
     return entry.error_kind == "statistical" and is_random(plan_of(entry, options)[1])
+
+
+def refuse_beyond_bar(entry: Entry, digits: int, relative: float, draws: int) -> None:
+    """Refuse digits that an error bar does not have, and say how many draws they take.
+
+    ``relative`` is the bar over the value with so many draws; it falls like one over the root of their number.
+    """
+    wanted = 10.0**-digits
+    if relative <= wanted:
+        return
+    asked = f"{entry.id}: {digits} digits are asked for of a mean over random draws"
+    if not (math.isfinite(relative) and draws):
+        raise NotAvailable(f"{asked}, whose error is not known here; leave digits out")
+    power = math.log10(draws) + 2 * (math.log10(relative) + digits)
+    needed = str(round(round(10**power), 1 - int(power))) if power < 7 else f"10^{math.ceil(power)}"
+    found = f"{draws} draws leave {relative:.2g} of it" if draws > 1 else "they leave one over the root of their number"
+    raise NotAvailable(f"{asked}, and {found}: about {needed} draws would be needed; leave digits out")
 
 
 def errors_of_outputs(entry: Entry, point: Point, values: Mapping[Any, Any]) -> dict[str, Any]:

@@ -26,11 +26,13 @@ from theorem_engine.base.sources import (
     function_digest,
     function_text,
     module_digest,
+    place_digest,
 )
 from theorem_engine.language.application import Applied
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.conditions import opened
 from theorem_engine.language.entry import Entry
+from theorem_engine.language.packs import packs
 from theorem_engine.language.statement import Statement
 
 #: What an entry says in words, and what is fingerprinted elsewhere: equations, simulators.
@@ -59,11 +61,21 @@ def prediction_fingerprint(entry: Entry, point: Mapping[str, Any]) -> str:
     return digest([engine_digest(), *_entry_parts(entry, point)])
 
 
+def equations_fingerprint(entry: Entry, point: Mapping[str, Any]) -> str:
+    """What an entry states at a point, whoever evaluates it: equations, those of entries applied, domains, ranges."""
+    return digest(_entry_parts(entry, point)[1:])
+
+
 def computation_fingerprint(function: Callable[[Any], Any], item: Any) -> str:
     """A function at an item, and what it rests on: its ``identity`` of the item, else all entries and simulators."""
     identity = getattr(function, "identity", None)
-    rests_on = content_digest() if identity is None else str(identity(item))
+    rests_on = _all_content() if identity is None else str(identity(item))
     return digest([engine_digest(), function_digest(function), rests_on, fingerprint(item)])
+
+
+def _all_content() -> str:
+    """Every entry and every simulator, those of packs too."""
+    return digest([content_digest(), *(place_digest(pack.place) for pack in packs().values() if pack.place)])
 
 
 def _entry_parts(entry: Entry, point: Mapping[str, Any]) -> list[str]:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from theorem_engine.base.errors import NotAvailable, NotConverged, TheoremEngineError
+from theorem_engine.base.errors import DeclarationError, NotAvailable, NotConverged, TheoremEngineError
 from theorem_engine.base.exact import to_text
+from theorem_engine.language.catalogue import BUILT_IN
+from theorem_engine.language.pack_loading import declared_at
 
 if TYPE_CHECKING:
     from theorem_engine.language.entry import Entry
@@ -24,6 +26,8 @@ def guarded(entry: Entry, point: Mapping[str, Any] | None, doing: str) -> Iterat
     """
     try:
         yield
+    except DeclarationError as error:
+        raise type(error)(f"{'' if entry.id in str(error) else f'{entry.id}: '}{error}{_place(entry)}") from None
     except TheoremEngineError as error:
         if entry.id in str(error):
             raise
@@ -36,9 +40,21 @@ def guarded(entry: Entry, point: Mapping[str, Any] | None, doing: str) -> Iterat
         # files have their own errors, which name the file
         raise
     except Exception as error:
+        if isinstance(error, RecursionError) and (place := _place(entry)):
+            raise DeclarationError(
+                f"{entry.id}: its equations go round in a circle, or are nested too deeply{at(point)}{place}"
+            ) from None
         text = " ".join(str(error).split())[:120]
         reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
         raise NotConverged(f"{entry.id}: {doing} failed ({reason}){at(point)}") from error
+
+
+def _place(entry: Entry) -> str:
+    """Where an entry from outside is declared, for its author; those built in are tested."""
+    if entry.module.startswith(BUILT_IN):
+        return ""
+    file, line = declared_at(entry)
+    return f" (declared in {file}, line {line})"
 
 
 def at(point: Mapping[str, Any] | None) -> str:

@@ -175,9 +175,14 @@ def check_requirements(entry: Entry, values: Mapping[Letter, Any], options: Mapp
         # an equality at the edge of what is allowed may be lost to rounding, but not in exact numbers
         if failed.relation is not None and failed.is_exact and meets(failed.relation, values):
             continue
-        shown = ", ".join(f"{x.name}={to_text(v)}" for x, v in values.items() if x in failed.letters)
-        raise Infeasible(f"{entry.id}: {shown}: {failed.reason}; see {entry.source}")
+        raise Infeasible(infeasible_text(entry, values, failed))
     _warn(entry, floats, options, (), stacklevel=5)
+
+
+def infeasible_text(entry: Entry, values: Mapping[Letter, Any], failed: Failure) -> str:
+    """Why there is nothing to predict at these values."""
+    shown = ", ".join(f"{x.name}={to_text(v)}" for x, v in values.items() if x in failed.letters)
+    return f"{entry.id}: {shown}: {failed.reason}; see {entry.source}"
 
 
 def warn_about_outputs(
@@ -222,16 +227,27 @@ def failed_requirements(entry: Entry, floats: Mapping[Letter, Any], options: Map
 
     A later requirement may rest on an earlier one, so it is not looked at before it is asked for.
     """
-    present = tuple(floats)
+    for test in requirement_tests(entry, tuple(floats), options):
+        if (failure := test(*floats.values())) is not None:
+            yield failure
+
+
+def requirement_tests(entry: Entry, present: tuple[Letter, ...], options: Mapping[str, Any]) -> Iterator[Test]:
+    """Compiled tests of the requirements that these options ask for, in their order."""
     for requirement, test in _tests(entry, present):
         if not _applies(requirement.only, options):
             continue
         if test is None:
             test = _written(entry, requirement, tuple(sorted(options.items(), key=lambda item: item[0])), present)
-            if test is None:
-                continue
-        if (failure := test(*floats.values())) is not None:
-            yield failure
+        if test is not None:
+            yield test
+
+
+def caution_tests(
+    entry: Entry, present: tuple[Letter, ...], options: Mapping[str, Any]
+) -> list[tuple[Callable[..., Any], Any]]:
+    """Compiled warnings about these letters that can be given before the outputs are known."""
+    return _conditions(entry, present, tuple(sorted(options.items(), key=lambda item: item[0])), ())
 
 
 def _view(entry: Entry, options: Mapping[str, Any]) -> Any:
@@ -263,9 +279,9 @@ def _conditions(
 
 
 @cache
-def _tests(entry: Entry, present: tuple[Letter, ...]) -> list[tuple[Requirement, Callable[..., Failure | None] | None]]:
+def _tests(entry: Entry, present: tuple[Letter, ...]) -> list[tuple[Requirement, Test | None]]:
     """Requirements with their compiled tests; those that hang on the value of an option have none yet."""
-    found: list[tuple[Requirement, Callable[..., Failure | None] | None]] = []
+    found: list[tuple[Requirement, Test | None]] = []
     follow = set() if entry.model is None else set(entry.model.canonical) - set(present)
     # those of a way speak of its own letters, the entry's of what every way comes to
     of_ways = () if entry.model is None else entry.model.requires
@@ -282,7 +298,7 @@ def _tests(entry: Entry, present: tuple[Letter, ...]) -> list[tuple[Requirement,
 @cache
 def _written(
     entry: Entry, requirement: Requirement, chosen: tuple[tuple[str, Any], ...], present: tuple[Letter, ...]
-) -> Callable[..., Failure | None] | None:
+) -> Test | None:
     """The test of what the values of options write; None where there is nothing to require."""
     options = dict(chosen)
     view = _view(entry, options)
@@ -295,17 +311,27 @@ def _written(
     return _compiled(written.resolved(partial(entry.searched, options=options)), present)
 
 
-def _compiled(requirement: Requirement, present: tuple[Letter, ...]) -> Callable[..., Failure | None]:
-    import numpy as np
-
+def _compiled(requirement: Requirement, present: tuple[Letter, ...]) -> Test:
     from theorem_engine.backends import get_backend
 
-    function = get_backend("float64").function(present, requirement.expressions())
+    return Test(requirement, get_backend("float64").function(present, requirement.expressions()))
 
-    def test(*values: Any) -> Failure | None:
+
+@dataclass(frozen=True)
+class Test:
+    """A requirement, and the compiled expressions that decide it."""
+
+    requirement: Requirement
+    function: Callable[..., Any]
+
+    def values(self, *values: Any) -> list[Any]:
+        """What the expressions come to, at one point or on arrays."""
+        import numpy as np
+
         with np.errstate(all="ignore"):
             # doubles of NumPy overflow to infinity, plain ones raise
-            found = function(*(np.float64(v) if isinstance(v, float) else v for v in values))
-            return requirement.failure(found)
+            return list(self.function(*(np.float64(v) if isinstance(v, float) else v for v in values)))
 
-    return test
+    def __call__(self, *values: Any) -> Failure | None:
+        """What is wrong at one point, if anything is."""
+        return self.requirement.failure(self.values(*values))

@@ -13,8 +13,9 @@ from typing import Any
 
 from theorem_engine.asking.certificate import USUAL_DIGITS, Certificate, certify
 from theorem_engine.asking.citation import remember
-from theorem_engine.asking.error import errors_of_outputs, float64_errors, is_statistical
-from theorem_engine.asking.evaluation import compiled, evaluate_float64, named_point, plan_of
+from theorem_engine.asking.digits import evaluate_digits
+from theorem_engine.asking.error import errors_of_outputs, float64_errors, is_statistical, refuse_beyond_bar
+from theorem_engine.asking.evaluation import evaluate_float64, named_point, plan_of
 from theorem_engine.asking.guard import at, guarded
 from theorem_engine.asking.point import Point, read_point, warn_about_outputs
 from theorem_engine.asking.prediction_text import canonical_letters, prediction_html, prediction_text
@@ -22,17 +23,22 @@ from theorem_engine.asking.prediction_value import main_quantity, nothing_there,
 from theorem_engine.asking.quantity import Numeric, Quantity
 from theorem_engine.asking.ranges import within_ranges
 from theorem_engine.backends import get_backend
-from theorem_engine.base.errors import BadRequest, NotConverged, TheoremEngineError, ValidityWarning
+from theorem_engine.base.errors import BadRequest, NotConverged, OutOfDomain, TheoremEngineError, ValidityWarning
 from theorem_engine.base.exact import to_text
 from theorem_engine.base.random_sets import LEVEL
+from theorem_engine.base.reports import listening
 from theorem_engine.base.text import jsonable
 from theorem_engine.language.catalogue import Named, find_entry
+from theorem_engine.language.domains import Measured
 from theorem_engine.language.entry import Entry
-from theorem_engine.language.statement import assemble, shape_errors
+from theorem_engine.language.operators.base import Operator
+from theorem_engine.language.operators.token_mean import TokenMean
+from theorem_engine.language.statement import assemble
+from theorem_engine.planning.plan import Operate, Plan
 
 MAX_DIGITS = 1000
-#: Digits carried beyond those asked for.
-GUARD = 12
+#: Digits of a mean over random draws above which nobody can draw enough, so that it need not be tried.
+MOST_DRAWN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,21 +167,24 @@ def predict(id: Named, *, digits: int | None = None, certified: bool = False, **
     begin = time.perf_counter()
     with guarded(entry, parameters, "reading the point"):
         point = read_point(entry, parameters)
+    check_measured(entry, point, digits, certified)
     remember(entry)
     named = named_point(entry, point)
     with guarded(entry, named, "the evaluation"):
-        if digits is None:
+        is_random = not certified and is_statistical(entry, point.options)
+        if is_random and digits is not None:
+            outputs, errors, method = _with_so_many_digits(entry, point, digits)
+        elif digits is None:
             outputs, errors, method = _in_float64(entry, point)
         elif certified:
             outputs, errors, method, certificate = certify(entry, point, digits)
         else:
-            outputs, errors, method = _in_digits(entry, point, digits)
+            outputs, errors, method = evaluate_digits(entry, point, digits)
         letters = [x for x in entry.letters if x.name not in dict(point.options)]
         warn_about_outputs(entry, dict(zip(letters, point.values, strict=True)), dict(point.options), outputs)
-        kind = "certified" if certified else "estimated" if digits is not None else (
-            _kind_of_error(entry, point, outputs)
-        )  # fmt: skip
-        level = LEVEL if digits is None and is_statistical(entry, point.options) else None
+        is_exact = digits is not None and not is_random
+        kind = "certified" if certified else "estimated" if is_exact else _kind_of_error(entry, point, outputs)
+        level = LEVEL if is_random else None
     return Prediction(
         outputs[entry.main_output], outputs, kind, digits, method, entry, named, time.perf_counter() - begin, errors,
         level, certificate,
@@ -209,13 +218,24 @@ def check_digits(digits: Any) -> None:
         raise BadRequest(f"digits={shown} is refused: digits is a whole number from 1 to {MAX_DIGITS}")
 
 
+def check_measured(entry: Entry, point: Point, digits: int | None, certified: bool) -> None:
+    """Numbers known in double precision make no answer of many digits, and no proof."""
+    for name, value in point.options:
+        if isinstance(value, Measured) and (certified or (digits is not None and digits > value.digits)):
+            asked = "a certified value" if certified else f"digits={digits}"
+            raise BadRequest(
+                f"{entry.id}: {asked} is refused, because {name} is read in double precision; ask for at most "
+                f"{value.digits} digits, not certified, or give its numbers as letters"
+            )
+
+
 def _in_float64(entry: Entry, point: Point) -> tuple[dict[str, Any], Any, str]:
     number = get_backend("float64").number
     statement, _ = plan_of(entry, point.options)
     try:
         values = evaluate_float64(entry, point.options, [number(v) for v in point.values])
-    except NotConverged as error:
-        raise NotConverged(f"{error}{at(named_point(entry, point))}") from error.__cause__
+    except (NotConverged, OutOfDomain) as error:
+        raise type(error)(f"{error}{at(named_point(entry, point))}") from error.__cause__
     try:
         plain = {symbol: as_plain(entry, symbol, value) for symbol, value in values.items()}
         plain = dict(within_ranges(entry, statement, plain, lambda: float64_errors(entry, point)))
@@ -225,16 +245,37 @@ def _in_float64(entry: Entry, point: Point) -> tuple[dict[str, Any], Any, str]:
     return outputs, lambda: errors_of_outputs(entry, point, plain), "float64"
 
 
+def _with_so_many_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], Any, str]:
+    """Means over random draws, where their error bars have the digits asked for; else how many draws would."""
+    if digits > MOST_DRAWN:
+        refuse_beyond_bar(entry, digits, 1.0, 1)
+    with listening() as notes:
+        outputs, errors, method = _in_float64(entry, point)
+    found, value = errors(), outputs[entry.main_output]
+    size = abs(value) if isinstance(value, (int, float)) and value else 1.0
+    draws = max((note.draws for note in notes), default=0)
+    refuse_beyond_bar(entry, digits, worst(found[entry.main_output]) / size, draws)
+    return outputs, found, method
+
+
 def _advice(entry: Entry, point: Point) -> str:
     """A clause that sends a user to more digits, where more digits have been found to help."""
-    if entry.costly:
+    if entry.costly or _has_long_digits(plan_of(entry, point.options)[1]):
         return ""
     try:
         with guarded(entry, None, "the evaluation with more digits"):
-            _in_digits(entry, point, 15)
+            evaluate_digits(entry, point, 15)
     except TheoremEngineError:
         return ""
     return "; digits=30 has a value here"
+
+
+def _has_long_digits(plan: Plan) -> bool:
+    """Whether more digits would take long: operators inside operators, which are evaluated many times."""
+    operators = [o for step in plan.steps if isinstance(step, Operate) for o in step.operators]
+    return any(isinstance(node, Operator) for o in operators for arg in o.args for node in arg.atoms(Operator)) or any(
+        isinstance(o, TokenMean) and len(o.kernels) > 1 for o in operators
+    )
 
 
 def as_plain(entry: Entry, symbol: Any, value: Any) -> Any:
@@ -254,68 +295,3 @@ def as_plain(entry: Entry, symbol: Any, value: Any) -> Any:
     if math.isnan(item):
         raise NotConverged(f"{entry.id}: {symbol.name} has no finite value in double precision")
     return item
-
-
-def _in_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], Any, str]:
-    """Evaluate at growing precision until two evaluations agree on the digits asked for."""
-    import numpy as np
-    from mpmath import mp
-
-    from theorem_engine.backends.multiprecision import BACKEND
-    from theorem_engine.backends.multiprecision.group import Singular
-
-    statement, _ = plan_of(entry, point.options)
-    run = compiled(entry, point.options, "multiprecision")
-    targets = statement.targets()
-    precision = digits + GUARD
-    previous: list[Any] | None = None
-    problem = ""
-    while precision <= 8 * (digits + 60):
-        # many operators begin with their solution in double precision
-        with mp.workdps(precision), np.errstate(all="ignore"):
-            try:
-                results = run(*[BACKEND.number(v) for v in point.values])
-            except Singular as found:
-                previous, problem, precision = None, str(found), 2 * precision
-                continue
-            if previous is not None:
-                gaps = [_gap(a, b, digits) for a, b in zip(previous, results, strict=True)]
-                if all(gap is not None for gap in gaps):
-                    errors = dict(zip(targets, gaps, strict=True))
-                    values = within_ranges(entry, statement, dict(zip(targets, results, strict=True)), lambda: errors)  # noqa: B023 - called before the next turn of the loop
-                    with mp.workdps(digits):
-                        rounded = {s: _rounded(v) for s, v in values.items()}
-                    outputs = {name: assemble(shape, rounded) for name, shape in statement.outputs.items()}
-                    shaped = {name: shape_errors(shape, rounded, errors) for name, shape in statement.outputs.items()}
-                    return outputs, shaped, f"mpmath, {precision} digits carried"
-        previous, precision = results, precision + max(10, precision // 3)
-    problem = problem or f"evaluations up to {precision} digits do not agree on {digits} of them"
-    raise NotConverged(f"{entry.id}: {problem}")
-
-
-def _rounded(value: Any) -> Any:
-    return value if isinstance(value, bool) or not hasattr(value, "_mpf_") else +value
-
-
-def _gap(a: Any, b: Any, digits: int) -> Any:
-    """Distance of two evaluations plus rounding, or None if it exceeds the digits asked for."""
-    from mpmath import mp
-
-    if isinstance(b, list):
-        gaps = [_gap(x, y, digits) for x, y in zip(a, b, strict=True)]
-        return None if any(g is None for g in gaps) else max(gaps, default=mp.zero)
-    if isinstance(b, bool) or not (hasattr(b, "_mpf_") or hasattr(b, "_mpc_")):
-        return mp.zero if a == b else None
-    if mp.isnan(b):
-        return None
-    if a == b:
-        return abs(b) * mp.mpf(10) ** (-digits) if mp.isfinite(b) else mp.zero
-    unit = mp.mpf(10) ** (-digits)
-    gap = abs(a - b)
-    # zero itself has no leading digit: both evaluations are rounding noise of their own precision, and fall with it,
-    # which a small number does not
-    noise = mp.mpf(10) ** (8 - digits - GUARD)
-    is_zero = abs(a) < noise and abs(b) < mp.mpf(10) ** (8 - mp.dps) and (a == 0 or abs(b) < abs(a) / 1000)
-    if gap <= unit * abs(b) / 10 or is_zero:
-        return gap + unit * abs(b)
-    return None

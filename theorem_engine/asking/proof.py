@@ -21,6 +21,7 @@ from theorem_engine.asking.outcome import AT_POINTS, ON_BOX, PROVED, REFUTED, UN
 from theorem_engine.base.errors import DeclarationError, NotAvailable, TheoremEngineError
 from theorem_engine.base.exact import as_fraction, to_text
 from theorem_engine.language.catalogue import Named, find_entry
+from theorem_engine.language.conditions import Undecided
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.identity import Identity, Ordering
 
@@ -59,6 +60,8 @@ def prove_identity(entry: Entry, identity: Identity) -> Outcome:
 def _tried(entry: Entry, identity: Identity, text: str) -> Outcome:
     try:
         difference = Difference(entry, identity)
+    except Undecided as error:
+        return Outcome(text, UNDECIDED, f"the statement has cases that the identity does not tell apart: {error}")
     except DeclarationError:
         raise
     except TheoremEngineError as error:

@@ -28,20 +28,29 @@ def within_ranges(
 ) -> Mapping[Any, Any]:
     """The values, those beyond a closed end of their range by no more than their error moved onto it.
 
-    NotConverged where a value lies further outside; ``errors`` is called only if one lies outside at all.
+    NotConverged where a value lies further outside; without a range every finite number, complex ones too, is inside.
+    ``errors`` is called only if one lies outside at all.
     """
     moved: dict[Any, Any] = {}
     for name, output in entry.outputs.items():
-        if not isinstance(output.range, Interval):
+        if not isinstance(output.range, Interval | None):
             continue
         for symbol in leaves(statement.outputs.get(name)):
             if not isinstance(symbol, sympy.Symbol) or symbol not in values:
                 continue
             value = values[symbol]
+            if output.range is None:
+                _refuse_infinite(entry, name, value)
+                continue
             if isinstance(value, (bool, complex)) or not _is_number(value) or _contains(output.range, value):
                 continue
             moved[symbol] = _onto_end(entry, name, output.range, value, partial(_error, errors, symbol))
     return {**values, **moved} if moved else values
+
+
+def _refuse_infinite(entry: Entry, name: str, value: Any) -> None:
+    if hasattr(value, "__abs__") and getattr(value, "ndim", 0) == 0 and abs(value) == math.inf:
+        raise NotConverged(f"{entry.id}: {name} is beyond the largest number of this precision")
 
 
 def _error(errors: Callable[[], Mapping[Any, Any]], symbol: Any) -> Any:

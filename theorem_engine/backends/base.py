@@ -126,6 +126,18 @@ class Backend(ABC):
         """What a function that looks at conditions first becomes where arrays cannot be taken apart."""
         return run
 
+    def flattened(self, run: Numeric) -> Numeric:
+        """A function of arrays of one axis on arrays of several: places that its arguments span come one by one."""
+
+        def flat(*values: Any) -> list[Any]:
+            shape = np.broadcast_shapes(*(np.shape(v) for v in values))
+            if len(shape) < 2:
+                return list(run(*values))
+            results = run(*(np.broadcast_to(v, shape).ravel() if np.ndim(v) else v for v in values))
+            return [np.reshape(r, (*shape, *np.shape(r)[1:])) if np.ndim(r) else r for r in results]
+
+        return flat
+
     def compile(self, plan: Plan) -> Numeric:
         """Compile a plan into a function of its inputs that returns the values of its targets."""
         block = plan.steps[0] if len(plan.steps) == 1 else None
@@ -142,7 +154,7 @@ class Backend(ABC):
         for number, step in enumerate(plan.steps):
             if isinstance(step, Evaluate):
                 made = {s for s, _ in step.equations}
-                wanted = _used_later(plan, number) & made
+                wanted = used_later(plan, number) & made
                 outputs = [s for s, _ in step.equations if s in wanted]
                 inputs = sorted({s for _, e in step.equations for s in e.free_symbols} - made, key=lambda s: place[s])
                 steps.append((self.elementary(inputs, step.equations, outputs), slots(inputs), slots(outputs)))
@@ -202,7 +214,8 @@ def _heard_apart(lowered: Numeric) -> Numeric:
     return run
 
 
-def _used_later(plan: Plan, number: int) -> set[Any]:
+def used_later(plan: Plan, number: int) -> set[Any]:
+    """Letters that the steps after this one, or the targets, need."""
     used: set[Any] = set(plan.targets)
     for step in plan.steps[number + 1 :]:
         if isinstance(step, Evaluate):

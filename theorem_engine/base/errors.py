@@ -77,6 +77,10 @@ class DeclarationError(TheoremEngineError, TypeError):
     """An entry is declared wrongly; raised to its author, not to its users."""
 
 
+class BrokenPack(TheoremEngineError, ImportError):
+    """Theorems from outside cannot be loaded; what is built in, and other packs, work all the same."""
+
+
 class DuplicateEntry(DeclarationError):
     """Two declarations claim one id."""
 
@@ -95,6 +99,10 @@ class UnsolvableCycle(DeclarationError):
 
 class ValidityWarning(UserWarning):
     """The point is in the domain, but where the statement is known to describe finite sizes badly."""
+
+
+class PackWarning(UserWarning):
+    """Theorems from outside that were left out because they cannot be loaded."""
 
 
 def nearest(word: str, known: Iterable[str], count: int = 3) -> str:

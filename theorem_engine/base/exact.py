@@ -207,6 +207,10 @@ def as_fraction(value: Exact) -> Fraction | None:
 
 def as_float(value: Exact) -> float:
     """The nearest float64 (roots: within one unit in the last place)."""
+    if type(value) is Fraction:
+        # the quotient of two whole numbers is rounded once, and the long way round costs three times as much
+        numerator, denominator = value.as_integer_ratio()
+        return numerator / denominator
     if isinstance(value, Root):
         root = math.sqrt(value.square)
         return -root if value.negative else root

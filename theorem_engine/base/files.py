@@ -13,6 +13,9 @@ from pathlib import Path
 
 from theorem_engine.base.errors import BadRequest, FileError
 
+#: Bytes of a text file with settings or references; longer ones are not read.
+LARGEST_TEXT = 2**20
+
 
 def write_whole(path: Path | str, content: bytes | str, *, overwrite: bool = True) -> None:
     """Write a file as a whole; text is UTF-8, and what UTF-8 does not know is written as an escape.
@@ -63,6 +66,15 @@ def _put(scratch: Path, place: Path, path: Path | str, overwrite: bool) -> None:
     except OSError:
         # a file system without links
         os.replace(scratch, place)
+
+
+def read_text(path: Path, most: int = LARGEST_TEXT) -> str:
+    """A text file that somebody else wrote, in UTF-8; ValueError where it is larger than such files are."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"it is larger than {most} bytes")
+    return data.decode("utf-8-sig")
 
 
 def refuse_existing(path: Path | str) -> None:

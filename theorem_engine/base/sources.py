@@ -42,6 +42,14 @@ def folder_digest(folder: Path) -> str:
     return digest(parts)
 
 
+def place_digest(place: Path) -> str:
+    """The same for a folder, or for a single file and the tables that lie beside it."""
+    if place.is_dir():
+        return folder_digest(place)
+    beside = [] if not place.parent.is_dir() else sorted(place.parent.glob("*.toml"))
+    return digest([place.name, _bytes(place), *(part for path in beside for part in (path.name, _bytes(path)))])
+
+
 def _bytes(path: Path) -> bytes:
     """The content; of a file that cannot be read, the fact that it cannot."""
     try:
@@ -61,6 +69,12 @@ def content_digest() -> str:
     """All that the engine is given to work with: every entry and every simulator."""
     folders = [Path(p) for name in _CONTENT for p in importlib.import_module(name).__path__]
     return digest(folder_digest(folder) for folder in folders)
+
+
+def read_again() -> None:
+    """Forget what files held: one of them was imported anew."""
+    for function in (content_digest, function_digest, _closure):
+        function.cache_clear()
 
 
 def engine_folder() -> Path:
@@ -88,6 +102,11 @@ def module_digest(module: str) -> str:
     return digest(f"{m} {d}" for m, d in _closure(module))
 
 
+def imported_by(module: str) -> list[tuple[str, Path]]:
+    """A module and all it imports from its own top-level folder, each with its file."""
+    return [(name, path) for name, _ in _closure(module) if (path := _file(name)) is not None]
+
+
 def function_text(function: Callable[..., Any]) -> str:
     """The source of a function; where there is none, its code as Python keeps it."""
     try:
@@ -100,6 +119,7 @@ def function_text(function: Callable[..., Any]) -> str:
 @cache
 def _closure(module: str) -> list[tuple[str, str]]:
     """A module and all it imports from its own top-level folder, each with the digest of its file."""
+    own = f"{module.partition('.')[0]}."
     found: dict[str, str] = {}
     waiting = [module]
     while waiting:
@@ -109,13 +129,18 @@ def _closure(module: str) -> list[tuple[str, str]]:
             continue
         content = _bytes(path)
         found[name] = digest([content])
-        waiting += [other for other in _imports(name, path, content) if _is_ours(other)]
+        waiting += [other for other in _imports(name, path, content) if _is_ours(other) or _is_near(other, own)]
     return sorted(found.items())
 
 
 def _is_ours(module: str) -> bool:
     # the engine's own code is counted as a whole, elsewhere
     return module.startswith(tuple(f"{folder}." for folder in _CONTENT))
+
+
+def _is_near(module: str, own: str) -> bool:
+    """Whether a module lies in the same pack as the one whose imports are followed."""
+    return own != "theorem_engine." and module.startswith(own)
 
 
 def _file(module: str) -> Path | None:

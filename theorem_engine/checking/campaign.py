@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,8 @@ class Campaign:
     folder: Path
     #: Lines of the journal that are no record of a check: cut short, damaged or foreign. They were not used.
     set_aside: int = 0
+    #: The points as they were given, one for each result.
+    points: tuple[Mapping[str, Any], ...] = ()
 
     def count(self, verdict: str) -> int:
         """How many checks came to a verdict."""
@@ -125,6 +127,7 @@ def run_campaign(
     fixed: Mapping[str, Any] | None = None,
     designed: bool = False,
     executor: Executor | None = None,
+    scheduler: str | None = None,
 ) -> Campaign:
     """Check entries (all, if none is named), each at so many points; ``seconds`` is for the whole campaign.
 
@@ -134,7 +137,15 @@ def run_campaign(
     Finished checks lie in ``folder`` and are not repeated when the same campaign is started again, unless the entry's
     equations, its simulators or the engine have changed. A simulator that fails gives "cannot tell"; a journal that
     cannot be written stops the campaign: its results would be lost. A folder takes one campaign at a time.
+    With ``scheduler``, the address of a Dask scheduler, its workers check; ``seconds`` are shared among all of them.
     """
+    if scheduler is not None:
+        from theorem_engine.sweeping.sweep import cluster
+
+        if executor is not None or jobs is not None:
+            raise BadRequest("scheduler, executor and jobs each say where checks are run; give one of them")
+        executor = cluster(scheduler, "checks", False)
+        jobs = executor.count_workers()
     workers = jobs if jobs is not None else os.cpu_count() or 1
     for name, value in (("points", points), ("jobs", workers)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -196,14 +207,17 @@ def _run(
     def finish(wanted: Sequence[Task]) -> None:
         waiting = [task for task in wanted if task.key not in done]
         pool = executor or default_executor(workers if len(waiting) > 1 else 1, len(waiting), "", False)
-        for key, result in _shown(pool.map(run_task, waiting), tasks, done, progress):
+        is_remote = bool(getattr(pool, "is_remote", False))
+        finished = _kept(pool.map(check_task, waiting), journal) if is_remote else pool.map(run_task, waiting)
+        for key, result in _shown(finished, tasks, done, progress):
             done[key] = result
 
     finish(tasks)
     second = {} if share is None or seconds is None else second_looks(tasks, done, workers * seconds)
     finish(list(second.values()))
     results = tuple(done[second.get(task.key, task).key] for task in tasks)
-    return Campaign(results, FAMILY_ALARM, seed, resumed, journal.path.parent, set_aside)
+    given = tuple(task.point for task in tasks)
+    return Campaign(results, FAMILY_ALARM, seed, resumed, journal.path.parent, set_aside, given)
 
 
 def finished_checks(journal: Journal) -> tuple[dict[str, dict[str, Any]], int]:
@@ -242,21 +256,38 @@ def second_looks(tasks: Sequence[Task], done: Mapping[str, Any], budget: float) 
 
 def run_task(task: Task) -> tuple[str, dict[str, Any]]:
     """One check in a worker, which writes it down itself: what is finished is on the disk before it is reported."""
+    key, result, is_kept = check_task(task)
+    if is_kept:
+        Journal(Path(task.journal)).append({"key": key, "result": result})
+    return key, result
+
+
+def check_task(task: Task) -> tuple[str, dict[str, Any], bool]:
+    """One check, and whether its result may be kept; workers on other machines write nothing."""
     from theorem_engine.checking.verdict import check_point
 
     try:
         entry = find_entry(task.id)
         if task.made_of and check_fingerprint(entry, task.point) != task.made_of:
             # the result belongs to neither the old code nor the new: it is told, and not kept
-            return task.key, _no_result(task, "the code changed while the campaign ran; start it again")
+            return task.key, _no_result(task, "the code changed while the campaign ran; start it again"), False
         effort = Effort(task.seconds, task.samples, task.seed)
         result = check_point(entry, task.point, effort, task.false_alarm).to_json()
         if not is_result(result):
             raise TypeError("the check came to something that is no result")
     except Exception as error:  # one check that fails, for whatever reason, must not stop the others
         result = _no_result(task, f"{type(error).__name__}: {error}")
-    Journal(Path(task.journal)).append({"key": task.key, "result": result})
-    return task.key, result
+    return task.key, result, True
+
+
+def _kept(
+    finished: Iterable[tuple[str, dict[str, Any], bool]], journal: Journal
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Checks of workers elsewhere, written down here as they come in."""
+    for key, result, is_kept in finished:
+        if is_kept:
+            journal.append({"key": key, "result": result})
+        yield key, result
 
 
 def _no_result(task: Task, reason: str) -> dict[str, Any]:

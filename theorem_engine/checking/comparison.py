@@ -83,7 +83,7 @@ def _compare(row: Row, prediction: Any, alarm: float) -> Comparison:
         verdict, z, visible = (AGREES if same else DISAGREES), None, None
         reason = "" if same else f"{short(prediction)} is predicted, {short(row.estimate)} found"
     elif row.deterministic or row.standard_error == 0:
-        verdict, z, visible, reason = _compare_computed(row, prediction)
+        verdict, z, visible, reason = _compare_computed(row, prediction, alarm)
     else:
         verdict, z, visible, reason, explained = _compare_sampled(row, prediction, alarm)
     numbers = isinstance(prediction, float) and isinstance(row.estimate, float)
@@ -99,8 +99,12 @@ def _is_infinite(prediction: float, row: Row) -> bool:
     return math.isinf(prediction) or math.isinf(row.estimate)
 
 
-def _compare_computed(row: Row, prediction: float) -> tuple[str, float | None, float | None, str]:
-    """Agreement up to the accuracy of both computations."""
+def _compare_computed(row: Row, prediction: float, alarm: float) -> tuple[str, float | None, float | None, str]:
+    """Agreement up to the accuracy of both computations.
+
+    Samples that are all equal may have missed an event that is rare: one that moves the value by no more than its own
+    size, and the mean by the gap, is missed by all of them with a probability that must be below the false alarm.
+    """
     gap = abs(row.estimate - prediction)
     scale = max(abs(prediction), row.scale)
     relative = row.tolerance if row.deterministic else ROUNDING
@@ -108,6 +112,14 @@ def _compare_computed(row: Row, prediction: float) -> tuple[str, float | None, f
     if not tolerance:
         tolerance = ROUNDING if prediction == 0 else 0.0
     if not gap <= tolerance:
+        size = max(scale, abs(row.estimate))
+        if not row.deterministic and gap * row.samples <= -math.log(alarm) * size:
+            return (
+                CANNOT_TELL,
+                None,
+                None,
+                f"all {row.samples} samples are equal, and a rare event would explain the gap",
+            )
         return DISAGREES, None, None, f"the gap {gap:.2g} exceeds the accuracy {tolerance:.2g} of both computations"
     visible = tolerance / scale if scale else 0.0
     if visible > RELEVANT:

@@ -5,11 +5,12 @@ how much one draw of them spreads; an output that a mutant moves by a percent of
 computation is accurate to, would be reported by a check with its stated power. Points are then chosen one by one, each
 for the most mutants that those before it leave.
 
-    python -m theorem_engine.checking.design ID ... > designed_points.toml
+    python -m theorem_engine.checking.design ID ... [--candidates N] > designed_points.toml
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +37,8 @@ DRAWS, DEAR = 512, 16
 RARE = 8.0
 #: Gap, relative to an output, from which two evaluations are no longer the same.
 EQUAL = 1e-9
+#: Seconds of the processor that a mutant may take at a candidate; slower ones count for no point.
+PATIENCE = 3.0
 
 
 @dataclass
@@ -57,7 +60,7 @@ def design(entry: Entry, seed: int = 0, candidates: int = CANDIDATES) -> Design:
     for group in _by_options(drawn):
         for mutant in mutants(entry, dict(group[0].point.options)):
             name = (mutant.kind, mutant.place)
-            for candidate, wrong in zip(group, mutant.evaluate_all([c.point for c in group]), strict=True):
+            for candidate, wrong in zip(group, mutant.evaluate_all([c.point for c in group], PATIENCE), strict=True):
                 if wrong is None:
                     continue
                 if _moves(candidate.predicted, wrong, dict.fromkeys(candidate.predicted, 0.0)):
@@ -155,12 +158,16 @@ def as_toml(id: str, found: Design) -> str:
     return "\n".join([*lines, "]", ""])
 
 
-def main(ids: Sequence[str]) -> None:
+def main(words: Sequence[str]) -> None:
     """Print designs of entries as they are found."""
-    for id in ids:
+    parser = argparse.ArgumentParser(prog="python -m theorem_engine.checking.design")
+    parser.add_argument("ids", nargs="+", metavar="ID")
+    parser.add_argument("--candidates", type=int, default=CANDIDATES, help="points that are drawn to choose from")
+    asked = parser.parse_args(words)
+    for id in asked.ids:
         entry = find_entry(id)
         try:
-            found = design(entry)
+            found = design(entry, candidates=asked.candidates)
         except TheoremEngineError as error:
             print(f"# {id}: {error}", file=sys.stderr, flush=True)
             continue

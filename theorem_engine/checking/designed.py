@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from theorem_engine.base.errors import DeclarationError
+from theorem_engine.base.files import read_text
 from theorem_engine.language.entry import Entry
 
 #: The file of a paper's folder in which its designed points lie.
@@ -26,16 +28,13 @@ class Design:
 
 
 @cache
-def _designs(paper: str) -> dict[str, Any]:
-    file = resources.files(f"theorem_engine.registry.{paper}") / FILE
+def _designs(folder: Path) -> dict[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8")
+        return tomllib.loads(read_text(folder / FILE))
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DeclarationError(f"{FILE} of {paper} is no TOML: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DeclarationError(f"{folder / FILE} cannot be read: {str(error)[:200]}") from None
 
 
 def find_design(entry: Entry) -> Design | None:
@@ -45,8 +44,14 @@ def find_design(entry: Entry) -> Design | None:
     >>> find_design(find_entry("gaussian.erf-mean")).points[0].keys()
     dict_keys(['t', 'g'])
     """
-    found = _designs(entry.paper).get(entry.id)
+    location = getattr(sys.modules.get(entry.module), "__file__", None)
+    found = _designs(Path(location).parent).get(entry.id) if location else None
     if found is None:
         return None
-    points = tuple({name: str(value) for name, value in point.items()} for point in found["points"])
-    return Design(points, int(found["told"]), int(found["mutants"]))
+    try:
+        points = tuple({name: str(value) for name, value in point.items()} for point in found["points"])
+        return Design(points, int(found["told"]), int(found["mutants"]))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise DeclarationError(
+            f"{FILE} of {entry.paper}: {entry.id} needs a list of points and the numbers told and mutants"
+        ) from None

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -52,38 +52,62 @@ def gather(
     predicted: Mapping[str, Any],
     effort: Effort,
     redraw: Redraw | None = None,
+    among: Callable[[Simulator], bool] | None = None,
 ) -> Evidence:
-    """Run every simulator of an entry at a point; what fails becomes a reason, never an exception.
+    """Run every simulator of an entry at a point, or those ``among`` them; what fails becomes a reason, no exception.
 
     ``predicted`` says which outputs are wanted and how accurately; ``redraw`` evaluates a random prediction
     at many values of the letter that draws it.
     """
     evidence = Evidence()
-    found = able_simulators(entry, named_simulators(entry), effort.variants)
+    able = able_simulators(entry, named_simulators(entry), effort.variants)
+    found = [(name, simulator) for name, simulator in able if among is None or among(simulator)]
     simulated = {**plain_point(point), **effort.variants}
-    for name, simulator in found:
-        share = None if effort.seconds is None else effort.seconds / len(found)
+    clock = _Clock(effort.seconds, len(found), len(able))
+    said: dict[str, list[Row]] = {}
+    # what one leaves of its time the next may spend: those that need most come last
+    for name, simulator in sorted(found, key=lambda pair: (not pair[1].deterministic, pair[1].cost)):
+        share = clock.share()
         told = {output: predicted[output] for output in simulator.takes if output in predicted}
         run = _Run(entry, name, simulator, {**simulated, **told}, predicted, replace(effort, seconds=share), redraw)
         try:
             with time_limit(share):
-                rows = [replace(row, given=row.output.partition(".")[0] in told) for row in run.rows()]
+                said[name] = [replace(row, given=row.output.partition(".")[0] in told) for row in run.rows()]
         except DeclarationError:
             raise
         except Exception as error:  # a simulator is foreign code: whatever it raises is its answer
             evidence.problems.append(f"{name} raised {type(error).__name__}: {str(error)[:200]}")
             continue
-        evidence.rows.extend(rows)
-        if not rows:
+        if not said[name]:
             evidence.problems.append(f"{name} simulates none of the outputs")
+    evidence.rows.extend(row for name, _ in found for row in said.get(name, []))
     return evidence
 
 
+class _Clock:
+    """The time of several simulators: each may spend an equal part of what those before it have left."""
+
+    def __init__(self, seconds: float | None, running: int, all_of_them: int) -> None:
+        self.each = None if seconds is None else seconds / max(1, all_of_them)
+        self.waiting = running
+        self.end = time.perf_counter() + (self.each or 0.0) * running
+
+    def share(self) -> float | None:
+        """What the next may spend; at least half of an equal part, if others took too long."""
+        if self.each is None:
+            return None
+        left = (self.end - time.perf_counter()) / max(1, self.waiting)
+        self.waiting -= 1
+        return max(left, self.each / 2)
+
+
 @contextmanager
-def time_limit(seconds: float | None) -> Iterator[None]:
+def time_limit(seconds: float | None, of_cpu: bool = False) -> Iterator[None]:
     """Stop a simulator that does not look at the clock: an error after several times its share.
 
-    Only a main thread can be interrupted, and only where the system has alarms; elsewhere nothing is limited.
+    With ``of_cpu`` exactly so many seconds of the processor are the limit: another process on the machine then takes
+    nothing away. Only a main thread can be interrupted, and only where the system has alarms; elsewhere nothing is
+    limited.
     """
     if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
@@ -92,14 +116,15 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise TimeoutError(f"not finished after {limit:.0f} s, its share of the time was {seconds:.1f} s")
 
-    limit = PATIENCE * seconds + 5
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    limit = seconds if of_cpu else PATIENCE * seconds + 5
+    clock, alarm = (signal.ITIMER_PROF, signal.SIGPROF) if of_cpu else (signal.ITIMER_REAL, signal.SIGALRM)
+    before = signal.signal(alarm, stop)
+    signal.setitimer(clock, limit)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(clock, 0)
+        signal.signal(alarm, before)
 
 
 @dataclass

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from theorem_engine.asking.fingerprint import prediction_fingerprint
 from theorem_engine.base.errors import BadRequest, DeclarationError, NotAvailable, nearest
 from theorem_engine.base.sources import digest, function_digest
+from theorem_engine.language.catalogue import BUILT_IN
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.unchecked import Unchecked
 
 if TYPE_CHECKING:
     from theorem_engine.validators.simulator import Simulator
 
+#: The simulators of this project.
+VALIDATORS = "theorem_engine.validators"
 
-def find_simulator(name: str) -> Simulator:
-    """What an entry names as ``module.function`` of the validators.
+
+def find_simulator(name: str, package: str = VALIDATORS) -> Simulator:
+    """What an entry names as ``module.function`` of the validators, or of the package that it is declared in.
 
     >>> find_simulator("gaussian.erf_mean").deterministic
     False
@@ -25,14 +30,26 @@ def find_simulator(name: str) -> Simulator:
     from theorem_engine.validators.simulator import as_simulator
 
     module_name, _, function = name.rpartition(".")
+    whole = f"{package}.{module_name}" if package and module_name else package or module_name
+    where = "among the validators" if package == VALIDATORS else f"in the package {package}" if package else "of Python"
     try:
-        module = importlib.import_module(f"theorem_engine.validators.{module_name}")
-    except ModuleNotFoundError:
-        raise DeclarationError(f"no module {module_name!r} among the validators, wanted for {name!r}") from None
+        module = importlib.import_module(whole)
+    except ModuleNotFoundError as error:
+        if error.name is None or not whole.startswith(error.name):
+            raise DeclarationError(f"{whole}, wanted for {name!r}, does not import: {error}") from None
+        raise DeclarationError(f"no module {module_name!r} {where}, wanted for {name!r}") from None
     found = getattr(module, function, None)
     if not callable(found):
-        raise DeclarationError(f"validators.{module_name} has no function {function!r}{nearest(function, dir(module))}")
+        shown = whole.removeprefix("theorem_engine.")
+        raise DeclarationError(f"{shown} has no function {function!r}{nearest(function, dir(module))}")
     return as_simulator(found)
+
+
+def _package(entry: Entry) -> str:
+    """Where the simulators that an entry names by text are looked for: beside the entry, if it comes from outside."""
+    if entry.module.startswith(BUILT_IN):
+        return VALIDATORS
+    return str(getattr(sys.modules.get(entry.module), "__package__", "") or "")
 
 
 def named_simulators(entry: Entry) -> list[tuple[str, Simulator]]:
@@ -40,7 +57,7 @@ def named_simulators(entry: Entry) -> list[tuple[str, Simulator]]:
     from theorem_engine.validators.simulator import as_simulator
 
     return [
-        (check, find_simulator(check))
+        (check, find_simulator(check, _package(entry)))
         if isinstance(check, str)
         else (f"{_module(check)}.{check.__name__}", as_simulator(check))
         for check in entry.checks

@@ -157,20 +157,20 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
         warnings.simplefilter("ignore")
 
         def redraw(letter: str, values: Any) -> Mapping[str, Any]:
-            return _random_predictions(entry, read, letter, values)
+            return random_predictions(entry, read, letter, values)
 
         try:
             with time_limit(effort.seconds):
                 prediction = predict(entry.id, **point)
                 predicted = flat_outputs(prediction.outputs)
-                errors = _statistical_errors(entry, read)
+                errors = statistical_errors(entry, read)
         except (TheoremEngineError, TimeoutError) as error:
             evidence.problems.append(f"the theorem gives no number here: {error}")
         else:
             planned = replace(effort, threshold=normal_threshold(false_alarm / max(1, min(4, len(predicted)))))
             evidence = gather(entry, named, predicted, planned, redraw)
             is_doubtful = prediction.error_kind == "approximate"
-    rows = judge([_with_own_error(row, errors) for row in evidence.rows], predicted, false_alarm)
+    rows = judge([with_own_error(row, errors) for row in evidence.rows], predicted, false_alarm)
     found = outcomes(rows, list(predicted), unchecked_outputs(entry))
     verdict, reason = overall(found, evidence.problems, is_warned=bool(notes) or is_doubtful)
     return Verdict(
@@ -179,7 +179,7 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
     )  # fmt: skip
 
 
-def _with_own_error(row: Row, errors: Mapping[str, float]) -> Row:
+def with_own_error(row: Row, errors: Mapping[str, float]) -> Row:
     """A row whose systematic error includes that of a prediction which is a mean over random numbers."""
     own = PREDICTED * errors.get(row.output, 0.0)
     if not own:
@@ -188,7 +188,7 @@ def _with_own_error(row: Row, errors: Mapping[str, float]) -> Row:
     return replace(row, systematic=row.systematic + own, systematic_of=cause)
 
 
-def _statistical_errors(entry: Entry, point: Point) -> dict[str, float]:
+def statistical_errors(entry: Entry, point: Point) -> dict[str, float]:
     """Errors of the outputs of a prediction that is a mean over random numbers; none for others."""
     from theorem_engine.asking.error import float64_errors, is_statistical
 
@@ -197,7 +197,7 @@ def _statistical_errors(entry: Entry, point: Point) -> dict[str, float]:
     return {symbol.name: error for symbol, error in float64_errors(entry, point).items()}
 
 
-def _random_predictions(entry: Entry, point: Point, letter: str, values: Any) -> dict[str, Any]:
+def random_predictions(entry: Entry, point: Point, letter: str, values: Any) -> dict[str, Any]:
     """Scalar outputs for many values of one letter at once."""
     import numpy as np
     import sympy

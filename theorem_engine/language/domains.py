@@ -73,6 +73,13 @@ class Structured:
         raise NotImplementedError
 
 
+class Measured:
+    """Base of options made of numbers in double precision, as those of a file are: they have no more digits."""
+
+    #: Digits that are sure to be those of the numbers meant, after a few roundings.
+    digits = 13
+
+
 @dataclass(frozen=True)
 class Interval(Domain):
     """A real interval with rational or infinite ends; a closed infinite end admits infinity.
@@ -284,7 +291,9 @@ class ComplexPlane(Domain):
             return ComplexValue(REAL.read(match["re"]), REAL.read(match["im"].replace(" ", "")))
         try:
             return REAL.read(given)
-        except NotANumber:
+        except NotANumber as error:
+            if "beyond" in str(error) or "below" in str(error):
+                raise
             raise NotANumber('is neither a real number nor one such as "1/2+3j"') from None
 
     def describe(self) -> str:

@@ -43,15 +43,34 @@ MARKS = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where a statement stands: a work of ``references.toml`` and a place in it.
+    """Where a statement stands: a work of ``references.toml`` and a place in it, or words about what is not published.
 
     A ``guessed`` label is shown as a guess and gives no alias.
+
+    >>> str(Source("2410.01537", "Theorem 1")), str(Source.unpublished("a note by the author"))
+    ('2410.01537, Theorem 1', 'unpublished: a note by the author')
     """
 
     work: str
     label: str = ""
     version: str = ""
     guessed: bool = False
+    #: Where it comes from, in words, if it stands in no work that can be cited.
+    words: str = ""
+
+    @classmethod
+    def unpublished(cls, words: str) -> Source:
+        """The source of a statement that stands in no work yet; it needs no ``references.toml``."""
+        if not isinstance(words, str) or not words.strip() or not words.isprintable():
+            raise DeclarationError(
+                "Source.unpublished takes one line of words: whose statement it is, or where it stands"
+            )
+        return cls("", words=words.strip())
+
+    @property
+    def is_published(self) -> bool:
+        """Whether there is a work to cite."""
+        return not self.words
 
     def alias(self, paper: str) -> str | None:
         """``paper.theorem-1`` for a label that is known to be "Theorem 1"."""
@@ -59,6 +78,8 @@ class Source:
         return f"{paper}.{match[1].lower()}-{match[2]}" if match else None
 
     def __str__(self) -> str:
+        if not self.is_published:
+            return f"unpublished: {self.words}"
         place = f", {self.label}" if self.label else ""
         return f"{self.work}{' ' + self.version if self.version else ''}{place}{' (guessed)' if self.guessed else ''}"
 
@@ -312,19 +333,25 @@ class Entry:
                 raise
         return self._statements[key]
 
-    def _write(self, options: Mapping[str, Any]) -> Statement:
-        present = self.present(options)
-        setting = self.setting(options)
+    def returned(self, options: Mapping[str, Any]) -> Mapping[Any, Any]:
+        """What the author's function returns for these options, with the definitions of the model's letters."""
+        try:
+            return self.setting(options).with_definitions(_called(self.body, self._call(options)))
+        except OutOfDomain as error:
+            # what a body calls on need not know which entry asked
+            raise error if self.id in str(error) else type(error)(f"{self.id}: {error}") from None
+
+    def _call(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """All that the author's function may ask for, by name."""
         arguments: dict[str, Any] = {x.name: options.get(x.name, x) for x in self.given}
         arguments.update({name: bool(options.get(name, False)) for name in self.cases})
         arguments = {name: None if value is ABSENT else value for name, value in arguments.items()}
         applied = {keyword: EntryFunction(target) for keyword, target in self.needs.items()}
-        call = {SETTING: setting, **arguments, **applied}
-        try:
-            equations = setting.with_definitions(_called(self.body, call))
-        except OutOfDomain as error:
-            # what a body calls on need not know which entry asked
-            raise error if self.id in str(error) else type(error)(f"{self.id}: {error}") from None
+        return {SETTING: self.setting(options), **arguments, **applied}
+
+    def _write(self, options: Mapping[str, Any]) -> Statement:
+        present, setting, call = self.present(options), self.setting(options), self._call(options)
+        equations = self.returned(options)
         recipe = _called(self.recipe, call) if callable(self.recipe) else self.recipe
         statement = prepared(make_statement(self.id, present, equations), recipe)
         statement = settle(statement, self.cases, options, setting)
@@ -420,9 +447,9 @@ def declare(
             module=body.__module__, **rest,
         )  # fmt: skip
         _check_declaration(entry)
-        from theorem_engine.language.catalogue import register
+        from theorem_engine.language.catalogue import add_entry
 
-        register(entry)
+        add_entry(entry)
         return entry
 
     return decorate
@@ -448,6 +475,8 @@ def _check_declaration(entry: Entry) -> None:
     for name, relation in entry.cases.items():
         if isinstance(relation, sympy.logic.boolalg.BooleanAtom):
             raise DeclarationError(f"{entry.id}: the case {name!r} is {relation} for SymPy whatever the letters are")
+    if not entry.source.is_published:
+        return
     from theorem_engine.language.references import works_of
 
     works = works_of(sys.modules.get(entry.module))

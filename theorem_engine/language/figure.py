@@ -9,11 +9,19 @@ from numbers import Integral
 from typing import Any
 
 from theorem_engine.base.errors import BadRequest, DuplicateEntry, NotAvailable, UnknownFigure, nearest
-from theorem_engine.language.catalogue import load, load_all
+from theorem_engine.language.catalogue import forget_with, load, load_all, refuse_built_in
 from theorem_engine.language.entry import Source
 from theorem_engine.language.panel import Panel
 
 _figures: dict[str, Figure] = {}
+
+
+def _forget(is_gone: Callable[[str], bool]) -> None:
+    for id in [id for id, figure in _figures.items() if is_gone(figure.compute.__module__)]:
+        del _figures[id]
+
+
+forget_with(_forget)
 
 
 @dataclass(eq=False)
@@ -39,6 +47,11 @@ class Figure:
         """Decorator: the function that lays the data out in panels, row by row."""
         self._panels = function
         return function
+
+    @property
+    def has_panels(self) -> bool:
+        """Whether there is something that lays its data out."""
+        return self._panels is not None
 
     def laid_out(self, data: Any) -> Sequence[Panel]:
         """The panels of some data."""
@@ -92,9 +105,11 @@ def declare_figure(
     """
 
     def decorate(compute: Callable[..., Any]) -> Figure:
-        if id in _figures:
+        # a cell of a notebook may be run once more
+        if id in _figures and not _figures[id].compute.__module__ == compute.__module__ == "__main__":
             raise DuplicateEntry(f"figure {id!r} is declared twice: in {_figures[id].compute.__module__} and in "
                                  f"{compute.__module__}")  # fmt: skip
+        refuse_built_in(id, compute.__module__)
         caption = compute.__doc__ or ""
         _figures[id] = Figure(id, title, source, caption, compute, marks, size, settings, least or {}, columns)
         return _figures[id]

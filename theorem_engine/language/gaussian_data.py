@@ -166,6 +166,12 @@ def _poles(f: Any, x: Any) -> str:
         found = singularities(f, x, sympy.S.Reals)
     except NotImplementedError:
         return ""
+    except ValueError:
+        # some functions inside a maximum are more than SymPy compares: each of its arguments by itself, then the rest
+        choices = {node: sympy.Dummy(real=True) for node in f.atoms(sympy.Max, sympy.Min)}
+        parts = [arg for node in choices for arg in node.args] if choices else []
+        found_inside = next(filter(None, (_poles(part, x) for part in parts)), "")
+        return found_inside or (_poles(f.xreplace(choices), x) if choices else "")
     if found is sympy.S.EmptySet or found.is_empty:
         return ""
     if isinstance(found, sympy.FiniteSet):
@@ -179,12 +185,26 @@ def kinks(f: Any, x: Any) -> Iterator[Any]:
         for inside in _switches(node):
             if x not in inside.free_symbols:
                 continue
-            places = sympy.solveset(inside, x, sympy.S.Reals)
+            places = sympy.solveset(_same_sign(inside), x, sympy.S.Reals)
             if not isinstance(places, sympy.FiniteSet):
                 if places is sympy.S.EmptySet:
                     continue
                 raise Rejected(f"the places where {inside} changes sign could not all be found")
             yield from places
+
+
+#: Odd functions that rise everywhere: they vanish where their argument does.
+_RISING = (sympy.tanh, sympy.sinh, sympy.asinh, sympy.atan, sympy.erf)
+
+
+def _same_sign(expression: Any) -> Any:
+    """An expression that vanishes at the same places, without factors and functions that make no difference."""
+    while True:
+        _, bare = expression.as_coeff_Mul()
+        inside = bare.args[0] if isinstance(bare, _RISING) else bare
+        if inside == expression:
+            return expression
+        expression = inside
 
 
 def _switches(node: Any) -> list[Any]:

@@ -38,13 +38,15 @@ class Letter(sympy.Symbol):
     ``typical`` is the range a plot or a random test takes when the domain is unbounded.
     """
 
-    __slots__ = ("_default", "domain", "latex_name", "meaning", "scope", "typical")
+    __slots__ = ("_default", "domain", "has_domain", "latex_name", "meaning", "scope", "typical")
 
     scope: str
     domain: Domain
     meaning: str
     latex_name: str
     typical: tuple[Any, ...] | None
+    #: Whether its author said where it lies; a letter that is given should have a domain.
+    has_domain: bool
 
     def __new__(
         cls,
@@ -53,16 +55,18 @@ class Letter(sympy.Symbol):
         *,
         latex: str | None = None,
         meaning: str = "",
-        domain: Domain = REAL,
+        domain: Domain | None = None,
         default: Any = _REQUIRED,
         typical: tuple[Any, ...] | None = None,
         assumptions: Mapping[str, bool] | None = None,
     ) -> Letter:
         """Make the symbol without SymPy's cache by name: the scope is part of the identity."""
-        facts = dict(domain.assumptions() if assumptions is None else assumptions)
+        where = REAL if domain is None else domain
+        facts = dict(where.assumptions() if assumptions is None else assumptions)
         letter: Letter = sympy.Symbol.__xnew__(cls, name, **{"commutative": True, **facts})
         letter.scope = scope
-        letter.domain = domain
+        letter.domain = where
+        letter.has_domain = domain is not None
         letter.meaning = meaning
         letter.latex_name = latex or name.replace("_", r"\_")
         letter._default = default
@@ -126,7 +130,7 @@ def notation(scope: str, *, conventions: tuple[str, ...] = ()) -> Callable[..., 
         name: str,
         latex: str,
         meaning: str,
-        domain: Domain = REAL,
+        domain: Domain | None = None,
         *,
         default: Any = _REQUIRED,
         typical: tuple[Any, ...] | None = None,

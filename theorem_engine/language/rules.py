@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from theorem_engine.base.errors import MissingParameter, UnknownParameter
 from theorem_engine.base.exact import to_text
 from theorem_engine.language.operators.base import outermost_operators
+from theorem_engine.language.places import each_place, has_positive_pivots
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -172,6 +173,10 @@ class Requirement:
         """What is wrong with the values of its expressions, if anything is."""
         raise NotImplementedError
 
+    def met(self, values: Sequence[Any]) -> Any:
+        """Whether it is met at each place of arrays of values; place by place unless a kind knows better."""
+        return each_place(lambda *here: self.failure(here) is None, values)
+
     def text(self) -> str:
         """The requirement as a sentence."""
         raise NotImplementedError
@@ -208,6 +213,18 @@ class PositiveSemidefinite(Requirement):
         letters = self.letters()
         fixed = {s for entry in self.matrix.diagonal() for s in entry.free_symbols}
         return Failure(f"{self.meaning} {reason}", letters, movable=letters - fixed)
+
+    def met(self, values: Sequence[Any]) -> Any:
+        """Where the matrix, shifted by half the slack, has positive pivots; elsewhere eigenvalues tell."""
+        import numpy as np
+
+        positive = has_positive_pivots(values, self.matrix.shape[0], self.slack / 2)
+        if positive.all():
+            return positive
+        found, *places = map(np.array, np.broadcast_arrays(positive, *values))
+        unclear = ~found
+        found[unclear] = each_place(lambda *here: self.failure(here) is None, [place[unclear] for place in places])
+        return found
 
     def text(self) -> str:
         """Which matrix."""
@@ -255,6 +272,12 @@ class Holds(Requirement):
         return Failure(f"{self.text()} does not hold", letters, self.relation,
                        not outermost_operators(self.relation), letters)  # fmt: skip
 
+    def met(self, values: Sequence[Any]) -> Any:
+        """The relation at each place."""
+        import numpy as np
+
+        return np.asarray(values[0], dtype=bool)
+
     def text(self) -> str:
         """The meaning and the relation; an operator has no short text, so that the meaning must do."""
         is_short = self.is_written() and not outermost_operators(self.relation)
@@ -277,6 +300,10 @@ class Caution:
     def told(self, values: Sequence[Any]) -> str | None:
         """What to tell the user at these values of the parts, if anything."""
         raise NotImplementedError
+
+    def speaks(self, values: Sequence[Any]) -> Any:
+        """Whether there is something to tell at each place of arrays of values."""
+        return each_place(lambda *here: self.told(here) is not None, values)
 
     def text(self) -> str:
         """The caution as a sentence, for pages."""
@@ -301,6 +328,12 @@ class Warn(Caution):
     def told(self, values: Sequence[Any]) -> str | None:
         """The message, if the relation holds."""
         return self.message if bool(values[0]) else None
+
+    def speaks(self, values: Sequence[Any]) -> Any:
+        """Where the relation holds."""
+        import numpy as np
+
+        return np.asarray(values[0], dtype=bool)
 
     def text(self) -> str:
         """The message and the relation that decides."""
@@ -333,6 +366,12 @@ class Exceeds(Caution):
         """Both, if the number exceeds the level."""
         number, level = map(float, values)
         return self.message.format(number=f"{number:.3g}", level=f"{level:g}") if number > level else None
+
+    def speaks(self, values: Sequence[Any]) -> Any:
+        """Where the number exceeds the level."""
+        import numpy as np
+
+        return np.asarray(values[0], dtype=float) > np.asarray(values[1], dtype=float)
 
     def text(self) -> str:
         """What it means."""

@@ -6,14 +6,16 @@ import importlib
 import platform
 import re
 import tomllib
+import warnings
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from theorem_engine.base.errors import NotAvailable
+from theorem_engine.base.errors import NotAvailable, PackWarning
 from theorem_engine.base.sources import engine_folder
 from theorem_engine.base.version import __version__
 from theorem_engine.language import catalogue
+from theorem_engine.language.packs import packs
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)[^;]*(?:;.*extra\s*==\s*['\"]([a-z]+)['\"])?.*")
 #: Distributions whose module bears another name.
@@ -39,6 +41,7 @@ def examine() -> dict[str, Any]:
         "dependencies": {name: _version(name) for name in needed},
         "extras": {extra: {name: _version(name) for name in names} for extra, names in extras.items()},
         "papers": _papers(problems),
+        "packs": _packs(problems),
         "problems": problems,
     }
 
@@ -57,8 +60,17 @@ def _papers(problems: list[str]) -> dict[str, int]:
         except Exception as error:  # whatever an author's module raises is what this command reports
             broken.append(paper)
             problems.append(f"paper {paper} does not load: {type(error).__name__}: {error}")
-    whole = [] if broken else catalogue.all_entries()
+    with warnings.catch_warnings():
+        # packs are looked at next
+        warnings.simplefilter("ignore", PackWarning)
+        whole = [] if broken else catalogue.all_entries()
     return {paper: sum(entry.paper == paper for entry in whole) for paper in papers}
+
+
+def _packs(problems: list[str]) -> dict[str, int]:
+    """How many entries each pack from outside declares; what cannot be loaded is a problem."""
+    problems += catalogue.pack_problems()
+    return {name: len(catalogue.entries_of(pack)) for name, pack in packs().items()}
 
 
 def _requirements() -> tuple[list[str], dict[str, list[str]]]:
@@ -96,6 +108,8 @@ def report_text(report: dict[str, Any]) -> str:
         state = f"missing {', '.join(missing)}: pip install 'theorem-engine[{extra}]'" if missing else "installed"
         lines.append(f"  {extra}: {state}")
     lines += ["papers", *(f"  {paper}: {count} entries" for paper, count in report["papers"].items())]
+    if report["packs"]:
+        lines += ["packs", *(f"  {name}: {count} entries" for name, count in report["packs"].items())]
     lines += [f"PROBLEM: {problem}" for problem in report["problems"]] or ["Everything needed works."]
     return "\n".join(lines)
 

@@ -8,11 +8,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from theorem_engine.base.errors import DeclarationError
+from theorem_engine.base.files import read_text
 from theorem_engine.language.entry import Entry
 
+#: The file of a paper's folder, or of a pack's, in which its examples lie.
+FILE = "examples.toml"
 _WIDTH = 78
 #: What stands before a line of Python; spelled so that no collector of examples takes this file for one.
 PROMPT = ">" * 3
@@ -51,17 +55,27 @@ def _filled(start: str, later: str, words: list[str], joint: str, end: str, turn
 
 def example_of(entry: Entry) -> Example | None:
     """The example that stands beside an entry in its folder, in ``examples.toml``; None if there is none."""
-    module = sys.modules.get(entry.module)
-    package = getattr(module, "__package__", "") or ""
-    found = _examples(package).get(entry.id) if package else None
+    location = getattr(sys.modules.get(entry.module), "__file__", None)
+    path = Path(location).parent / FILE if location else None
+    if path is None or not path.is_file():
+        return None
+    found = _examples(path, path.stat().st_mtime_ns).get(entry.id)
     if found is None:
         return None
-    return Example(entry.id, found["point"], tuple(found["prints"]))
+    point, prints = (found.get(name) for name in ("point", "prints")) if isinstance(found, dict) else (None, None)
+    if not isinstance(point, dict) or not isinstance(prints, list) or not all(_is_line(line) for line in prints):
+        raise DeclarationError(f"{path}: {entry.id} needs a table, point, and a list of lines, prints")
+    return Example(entry.id, point, tuple(prints))
+
+
+def _is_line(text: Any) -> bool:
+    return isinstance(text, str) and text.isprintable()
 
 
 @cache
-def _examples(package: str) -> dict[str, Any]:
+def _examples(path: Path, changed: int) -> dict[str, Any]:
+    """The examples in a file; its time only tells one content from another."""
     try:
-        return tomllib.loads((files(package) / "examples.toml").read_text(encoding="utf-8"))
-    except (OSError, ModuleNotFoundError, TypeError):
-        return {}
+        return tomllib.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DeclarationError(f"{path} cannot be read: {str(error)[:200]}") from None

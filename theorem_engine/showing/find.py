@@ -210,6 +210,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     # a search starts without SymPy, which pages need
     import sympy
 
+    from theorem_engine.checking.ledger import evidence_of
     from theorem_engine.language.entry import MARKS
     from theorem_engine.showing.page import stated_equations
 
@@ -240,9 +241,16 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "assumes": list(entry.assumes),
         "regime": str(entry.regime),
         "warns": [warn.text() for warn in entry.warns],
-        "source": {"work": source.work, "label": source.label, "version": source.version, "guessed": source.guessed},
+        "source": {
+            "work": source.work,
+            "label": source.label,
+            "version": source.version,
+            "guessed": source.guessed,
+            "unpublished": source.words,
+        },
         "marks": {mark: MARKS[mark] for mark in entry.marks},
         "needs": dict(entry.needs),
         "checks": [getattr(check, "__name__", str(check)) for check in entry.checks],
+        "evidence": evidence_of(entry).to_json(),
         "notes": list(entry.notes),
     }

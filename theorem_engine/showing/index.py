@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import warnings
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theorem_engine.base.errors import TheoremEngineError
+from theorem_engine.base.errors import PackWarning, TheoremEngineError
 from theorem_engine.base.files import cache_folder, write_whole
-from theorem_engine.base.sources import engine_folder, folder_digest
+from theorem_engine.base.sources import engine_folder, place_digest
 from theorem_engine.base.version import __version__
+from theorem_engine.language.packs import packs, refused
 
 if TYPE_CHECKING:
     from theorem_engine.language.entry import Entry
@@ -73,13 +75,24 @@ def figure_row(figure: Any) -> Row:
 
 
 def all_rows() -> list[Row]:
-    """Every entry of every paper, then every figure, ordered by id; from the cache if it is up to date."""
+    """Every entry of every paper and pack, then every figure, ordered by id; from the cache if it is up to date.
+
+    What is wrong with packs is kept with the rows, and told each time.
+    """
     state = _state()
     path = cache_folder() / f"index-{_digest([str(place) for place in _places()])}.json"
-    rows = _read(path, state)
-    if rows is None:
-        rows = read_rows()
-        _write(path, rows, state)
+    kept = _read(path, state)
+    if kept is None:
+        from theorem_engine.language.catalogue import pack_problems
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PackWarning)
+            rows, problems = read_rows(), pack_problems()
+        _write(path, rows, problems, state)
+    else:
+        rows, problems = kept
+    for problem in problems:
+        warnings.warn(problem, PackWarning, stacklevel=2)
     return rows
 
 
@@ -94,25 +107,28 @@ def read_rows() -> list[Row]:
 def _places() -> list[Path]:
     """Folders whose files decide what the entries are."""
     registry = importlib.import_module("theorem_engine.registry")
-    return [engine_folder(), *(Path(place) for place in registry.__path__)]
+    own = [pack.place for pack in packs().values() if pack.place is not None]
+    return [engine_folder(), *(Path(place) for place in registry.__path__), *own]
 
 
 def _state() -> str:
-    """A digest that changes when any file is added, removed, or written."""
-    return _digest([__version__, *map(folder_digest, _places())])
+    """A digest that changes when any file is added, removed, or written, or any pack is named otherwise."""
+    named = [[pack.name, pack.module] for pack in packs().values()]
+    refusals = [str(error) for error in refused()]
+    return _digest([__version__, named, refusals, *map(place_digest, _places())])
 
 
 def _digest(data: Any) -> str:
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
 
 
-def _read(path: Path, state: str) -> list[Row] | None:
-    """The rows kept for this state; None if there are none, or the file is not what was written."""
+def _read(path: Path, state: str) -> tuple[list[Row], list[str]] | None:
+    """The rows and problems kept for this state; None if there are none, or the file is not what was written."""
     try:
         kept: Any = json.loads(path.read_bytes())
-        if kept["state"] != state or kept["sum"] != _digest(kept["rows"]):
+        if kept["state"] != state or kept["sum"] != _digest([kept["rows"], kept["problems"]]):
             return None
-        return [_row(fields) for fields in kept["rows"]]
+        return [_row(fields) for fields in kept["rows"]], [str(problem) for problem in kept["problems"]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError):
         return None
 
@@ -130,11 +146,11 @@ def _row(data: dict[str, Any]) -> Row:
     return Row(**row)
 
 
-def _write(path: Path, rows: list[Row], state: str) -> None:
+def _write(path: Path, rows: list[Row], problems: list[str], state: str) -> None:
     """Keep the rows; a folder that cannot be written only costs time at the next search."""
     plain = [asdict(row) for row in rows]
     # tuples are lists to JSON, and to the digest
-    data = {"state": state, "sum": _digest(plain), "rows": plain}
+    data = {"state": state, "sum": _digest([plain, problems]), "rows": plain, "problems": problems}
     with suppress(OSError, TheoremEngineError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(data))

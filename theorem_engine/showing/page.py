@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from theorem_engine.base.exact import to_text
+from theorem_engine.checking.ledger import evidence_of
 from theorem_engine.language.entry import MARKS, Entry
 from theorem_engine.language.letters import conventions_of
 from theorem_engine.language.statement import strip
@@ -136,6 +137,7 @@ def _sections(entry: Entry, found: Stated, chosen: Mapping[str, Any] | None) -> 
         "Conventions": [(text,) for text in conventions_of(entry.paper)],
         "Source": [(f"{entry.source}{aliases}",)],
         "Provenance": [(mark, MARKS[mark]) for mark in entry.marks],
+        "Evidence": [(str(evidence_of(entry)),)],
         "Rests on": [(name,) for name in dict.fromkeys(entry.needs.values())],
         "Notes": [(text,) for text in entry.notes],
     }

@@ -15,6 +15,7 @@ from typing import Any
 
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.base.sources import engine_digest
+from theorem_engine.language.packs import adopt, places
 from theorem_engine.sweeping.executors import shown
 
 #: Seconds within which a scheduler answers, and its first worker is there.
@@ -53,6 +54,14 @@ class Cluster:
             f"no scheduler answers at {self.address[:80]!r} ({reason}); start one with `dask scheduler`"
         )
 
+    def count_workers(self) -> int:
+        """How many workers the scheduler has now; at least one is waited for."""
+        client = self._connected()
+        try:
+            return max(1, len(client.scheduler_info()["workers"]))
+        finally:
+            client.close(timeout=PATIENCE)
+
     def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """Results in order, as they come in."""
         return shown(self._results(function, items), len(items), self.label, self.progress)
@@ -66,7 +75,8 @@ class Cluster:
             size = max(1, min(_LARGEST, len(items) // (_AHEAD * workers)))
             parts = [list(items[first : first + size]) for first in range(0, len(items), size)]
             # not pure: a scheduler that remembers would answer from an earlier engine
-            futures = client.map(_in_worker, parts, function=function, engine=engine_digest(), pure=False)
+            told = {"function": function, "engine": engine_digest(), "packs": places()}
+            futures = client.map(_in_worker, parts, **told, pure=False)
             for place, future in enumerate(futures):
                 yield from self._found(future)
                 # what has been read need not be kept over there
@@ -109,11 +119,14 @@ class Cluster:
         return found
 
 
-def _in_worker(items: list[Any], *, function: Callable[[Any], Any], engine: str) -> list[Any]:
+def _in_worker(
+    items: list[Any], *, function: Callable[[Any], Any], engine: str, packs: tuple[str, ...] = ()
+) -> list[Any]:
     """A few items in a worker, one after the other."""
     if engine != engine_digest():
         raise NotAvailable(
             "a worker of the cluster runs another version of the engine; install the same one everywhere"
         )
     with _turn:
+        adopt(packs)
         return [function(item) for item in items]

@@ -28,10 +28,21 @@ class Rows(Protocol):
     level: float | None
 
 
-def variables(
-    rows: Rows, axes: Mapping[str, list[Any]], along: tuple[str, Sequence[Mapping[str, Any]]] | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Data variables and coordinates: one variable per output and one of its errors, one dimension per swept letter."""
+class Table(Protocol):
+    """Results as arrays over all points."""
+
+    shape: tuple[int, ...]
+    values: dict[str, Any]
+    errors: dict[str, Any]
+    truths: set[str]
+    status: dict[tuple[int, ...], str]
+
+
+def variables(rows: Rows, axes: Mapping[str, list[Any]], together: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Data variables and coordinates: one variable per output and one of its errors, one dimension per swept letter.
+
+    ``together`` names the axis, if there is one, whose values are points of several letters.
+    """
     import numpy as np
 
     shape = tuple(len(values) for values in axes.values())
@@ -57,16 +68,55 @@ def variables(
             found.update(_errors_of(rows, made, _variables_of(name, "", _filled(rows, cells, errors), dims, shape)))
     if rows.status:
         found["status"] = (dims, np.array([rows.status.get(i, "") for i in range(count)]).reshape(shape))
+    return found, _coordinates(rows.entry, axes, together)
+
+
+def table_variables(
+    entry: Entry, table: Table, axes: Mapping[str, list[Any]], together: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same of results that are arrays already."""
+    import numpy as np
+
+    dims = tuple(axes)
+    found: dict[str, Any] = {}
+    for name, meaning in entry.outputs.items():
+        if name in axes or (name not in table.values and meaning.optional):
+            continue
+        values = table.values.get(name)
+        if values is None:
+            values = np.full(table.shape, np.nan)
+        if name in table.truths and not table.status and not np.isnan(values).any():
+            values = values.astype(bool)
+        found[name] = (dims, values, {"description": meaning.meaning})
+        if name in table.errors:
+            about = {"description": f"absolute error of {name}", "error_kind": "estimated"}
+            errors = table.errors[name]
+            if table.status:
+                # what is there without a known error has an unknown one
+                errors = np.where(np.isnan(values), np.nan, np.where(np.isnan(errors), np.inf, errors))
+            found[f"{name}_error"] = (dims, errors, about)
+    if table.status:
+        reasons = np.full(table.shape, "", dtype=object)
+        for place, reason in table.status.items():
+            reasons[place] = reason
+        found["status"] = (dims, reasons)
+    return found, _coordinates(entry, axes, together)
+
+
+def _coordinates(entry: Entry, axes: Mapping[str, list[Any]], together: str | None) -> dict[str, Any]:
+    """Labels of every axis: the values of its letter, or numbers of its points and what each starts with."""
+    import numpy as np
+
     coordinates: dict[str, Any] = {}
-    if along is not None:
-        dimension, points = along
-        coordinates[dimension] = (dimension, np.arange(len(points)))
+    if together is not None:
+        points = axes[together]
+        coordinates[together] = (together, np.arange(len(points)))
         for name in points[0]:
-            coordinates[f"start_{name}"] = (dimension, _coordinate([row[name] for row in points]))
-    for letter in rows.entry.given:
+            coordinates[f"start_{name}"] = (together, _coordinate([row[name] for row in points]))
+    for letter in entry.given:
         if letter.name in axes:
             coordinates[letter.name] = (letter.name, _coordinate(axes[letter.name]), {"description": letter.meaning})
-    return found, coordinates
+    return coordinates
 
 
 def _variables_of(name: str, meaning: str, cells: list[Any], dims: Any, shape: Any) -> dict[str, Any]:
@@ -153,18 +203,17 @@ def _logs(name: str, cells: list[Any], dims: Any, shape: Any) -> dict[str, Any]:
 
 def _coordinate(values: Sequence[Any]) -> Any:
     """Numbers wherever all values are numbers, whole ones as such; else text."""
-    single = [v.single() if isinstance(v, Structured) else v for v in values]
-    if all(isinstance(v, bool) for v in single):
+    single, kinds = values, {type(v) for v in values}
+    if any(issubclass(kind, Structured) for kind in kinds):
+        single = [v.single() if isinstance(v, Structured) else v for v in values]
+        kinds = {type(v) for v in single}
+    if kinds == {bool}:
         return single
-    if all(_is_exact(v) for v in single):
-        if all(isinstance(v, int) and abs(v) < 2**63 for v in single):
+    if bool not in kinds and all(issubclass(kind, (int, Fraction, float, Root, Constant)) for kind in kinds):
+        if all(issubclass(kind, int) for kind in kinds) and all(abs(v) < 2**63 for v in single):
             return single
         return [as_float(v) for v in single]
     return [to_text(v) for v in values]
-
-
-def _is_exact(value: Any) -> bool:
-    return isinstance(value, (int, Fraction, float, Root, Constant)) and not isinstance(value, bool)
 
 
 def provenance(entry: Entry, fixed: Mapping[str, Any], digits: int | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from theorem_engine.base.errors import NotAvailable
+from theorem_engine.language.packs import adopt, places
 
 #: Below this many evaluations, starting processes costs more than it saves.
 WORTH_PROCESSES = 24
@@ -52,13 +53,14 @@ class Processes:
         # workers must not each start threads of their own on a small machine
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         pool = Parallel(n_jobs=self.jobs, return_as="generator")
-        parent = os.getpid()
-        results = pool(delayed(_in_worker)(function, item, parent) for item in items)
+        parent, packs = os.getpid(), places()
+        results = pool(delayed(_in_worker)(function, item, parent, packs) for item in items)
         return shown(_or_refusal(results), len(items), self.label, self.progress)
 
 
-def _in_worker(function: Callable[[Any], Any], item: Any, parent: int) -> Any:
-    """One item in a worker, which ends when the process that started it has ended."""
+def _in_worker(function: Callable[[Any], Any], item: Any, parent: int, packs: tuple[str, ...] = ()) -> Any:
+    """One item in a worker, which knows the packs of the process that started it and ends when that has ended."""
+    adopt(packs)
     # workers elsewhere, of a cluster say, have parents of their own
     if os.getppid() == parent:
         _watch(parent)

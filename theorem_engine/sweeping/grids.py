@@ -60,7 +60,9 @@ def grid(low: Any, high: Any, count: int, log: bool = False, whole: bool = False
     if a_exact is None or b_exact is None:
         raise BadRequest("grid: the ends of an even grid must be rational; use decimals")
     step = (b_exact - a_exact) / (count - 1)
-    return Grid(tuple(a_exact + i * step for i in range(count)))
+    shared = math.lcm(a_exact.denominator, step.denominator)
+    begin, stride = (int(part * shared) for part in (a_exact, step))
+    return Grid(tuple(Fraction(begin + i * stride, shared) for i in range(count)))
 
 
 def _whole(values: Grid, low: Any, high: Any) -> Grid:

@@ -8,21 +8,26 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from theorem_engine.asking.citation import remember
-from theorem_engine.asking.point import check_names, read_letter
+from theorem_engine.asking.point import check_names
 from theorem_engine.asking.prediction import check_digits
-from theorem_engine.base.errors import BadRequest, JournalError, NotAvailable, OutOfDomain
-from theorem_engine.base.exact import NotANumber, read_number, to_text
+from theorem_engine.base.errors import BadRequest, JournalError, NotAvailable
+from theorem_engine.base.exact import to_text
 from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.entry import Entry
-from theorem_engine.sweeping.dataset import provenance, variables
+from theorem_engine.sweeping.axes import read_axes
+from theorem_engine.sweeping.boxed import evaluate_boxes
+from theorem_engine.sweeping.dataset import provenance, table_variables, variables
 from theorem_engine.sweeping.executors import Executor, default_executor
 from theorem_engine.sweeping.grids import MAX_POINTS, Batch, Grid, batch, grid
 from theorem_engine.sweeping.rows import Rows, evaluate_point, is_found, is_vectorised
 from theorem_engine.sweeping.store import StoredRun
 from theorem_engine.sweeping.tables import netcdf
+
+if TYPE_CHECKING:
+    from theorem_engine.sweeping.cluster import Cluster
 
 __all__ = ["MAX_POINTS", "Batch", "Grid", "batch", "evaluate_point", "grid", "sweep"]
 
@@ -64,25 +69,34 @@ def sweep(
     entry = find_entry(id)
     check_digits(digits)
     accuracy, mask = _read_errors(errors, mask)
-    together = {} if along is None or not along.rows else along.rows[0]
-    check_names(entry, {**parameters, **together})
-    axes, fixed = _split(entry, parameters, mask)
+    if along is not None:
+        _refuse_clashes(entry, parameters, along)
+    check_names(entry, {**parameters, **({} if along is None else along.rows[0])})
+    axes, fixed, refused = read_axes(entry, parameters, mask)
     if along is not None:
         axes[along.dimension] = list(along.rows)
     count = math.prod(len(values) for values in axes.values())
     if count > MAX_POINTS:
         raise BadRequest(f"{entry.id}: {count} points are more than the limit of {MAX_POINTS}")
-    points = [_merged(axes, combination) for combination in itertools.product(*axes.values())]
     remember(entry)
-    rows = Rows(entry, fixed, mask, digits, accuracy)
-    read = rows.read(points)
     use = store if isinstance(store, StoreUse) or store is None else StoreUse(store)
     run = None
     is_here = executor is None and (use is None or not use.is_wanted)
+    together = None if along is None else along.dimension
+    about = {**provenance(entry, fixed, digits), "errors": _accuracy_text(accuracy)}
+    if is_here and digits is None:
+        table = evaluate_boxes(entry, fixed, axes, refused, together, mask, accuracy)
+        if table is not None:
+            return xarray.Dataset(*table_variables(entry, table, axes, together), attrs=about)
+    points = [_merged(axes, combination) for combination in itertools.product(*axes.values())]
+    rows = Rows(entry, fixed, mask, digits, accuracy)
+    read = rows.read(points)
     if is_here and digits is None and is_vectorised(entry, read):
         rows.evaluate_together(read)
     else:
-        chosen = executor or default_executor(jobs, len(points), f"{entry.id}", progress)
+        # other processes cannot import what was declared in this one
+        workers = 1 if entry.module == "__main__" else jobs
+        chosen = executor or default_executor(workers, len(points), f"{entry.id}", progress)
         if use is not None:
             asked = {"entry": entry.id, "axes": _texts(axes), "fixed": _texts(fixed), "digits": digits}
             run = StoredRun(use.root, chosen, asked, is_found, fresh=use.fresh)
@@ -99,8 +113,8 @@ def sweep(
             run = None
             rows.evaluate_apart(points, chosen)
     data = xarray.Dataset(
-        *variables(rows, axes, None if along is None else (along.dimension, along.rows)),
-        attrs={**provenance(entry, fixed, digits), "errors": _accuracy_text(accuracy)},
+        *variables(rows, axes, together),
+        attrs=about,
     )
     if run is not None and use is not None:
         if use.is_wanted:
@@ -131,7 +145,7 @@ def _texts(letters: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def cluster(scheduler: str, label: str, progress: bool | None) -> Executor:
+def cluster(scheduler: str, label: str, progress: bool | None) -> Cluster:
     """The workers of a Dask scheduler."""
     from theorem_engine.sweeping.cluster import Cluster
 
@@ -159,37 +173,14 @@ def _accuracy_text(accuracy: bool | str) -> str:
     return "worked out at every point" if accuracy else "not worked out"
 
 
-def _split(entry: Entry, parameters: Mapping[str, Any], mask: bool) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Swept parameters with their values, each checked once, and fixed ones."""
-    axes: dict[str, list[Any]] = {}
-    fixed: dict[str, Any] = {}
-    letters = {letter.name: letter for letter in entry.given}
-
-    def read(name: str, value: Any) -> Any:
-        try:
-            return read_letter(entry, letters[name], value)
-        except OutOfDomain:
-            if not mask:
-                raise
-            return _as_given(value)
-
-    for name, value in parameters.items():
-        if isinstance(value, (Grid, list, tuple, range)) or getattr(value, "ndim", 0) == 1:
-            values = list(value)
-            if not values:
-                raise BadRequest(f"{entry.id}: {name} is swept over no values")
-            axes[name] = [read(name, v) for v in values]
-        else:
-            fixed[name] = value
-    return axes, fixed
-
-
-def _as_given(value: Any) -> Any:
-    """A value outside its domain, for the label of a gap: the number it is, or itself."""
-    try:
-        return read_number(value)
-    except NotANumber:
-        return value
+def _refuse_clashes(entry: Entry, parameters: Mapping[str, Any], along: Batch) -> None:
+    """Errors for a batch without points, and for one that says what something else says already."""
+    if not along.rows:
+        raise BadRequest(f"{entry.id}: the batch {along.dimension!r} has no points")
+    if along.dimension in {letter.name for letter in entry.given}:
+        raise BadRequest(f"{entry.id}: the batch is called {along.dimension!r}, as a letter is; call it otherwise")
+    if twice := [name for name in along.rows[0] if name in parameters]:
+        raise BadRequest(f"{entry.id}: {', '.join(twice)} stands in the batch {along.dimension!r} and beside it")
 
 
 def _merged(axes: Mapping[str, Any], combination: Sequence[Any]) -> dict[str, Any]:

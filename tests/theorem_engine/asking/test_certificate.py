@@ -176,7 +176,7 @@ def test_quick_rows_of_the_table_are_true(id, query, said):
 
 
 @pytest.mark.campaign
-@pytest.mark.filterwarnings("ignore::theorem_engine.ValidityWarning")
+@pytest.mark.filterwarnings("ignore::theorem_engine.base.errors.ValidityWarning")
 @pytest.mark.parametrize(("id", "query", "said"), [row for row in ROWS if row not in QUICK])
 def test_all_rows_of_the_table_are_true(id, query, said):
     assert outcome(id, query) == said

@@ -5,7 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from mpmath import mpf
+import sympy
+from mpmath import mp, mpf
 
 import theorem_engine as te
 from theorem_engine import Interval, Output
@@ -97,6 +98,22 @@ def test_a_value_not_told_from_the_end_of_its_range_is_the_end(interval, value, 
 def test_a_value_outside_its_range_is_refused_by_name_value_and_range(interval, value, error):
     with pytest.raises(NotConverged, match=r"some.entry: value = .*range [\[(]0, "):
         _checked(interval, value, error)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, complex(0, math.inf), mpf("inf")])
+def test_without_a_range_only_finite_numbers_are_inside(value):
+    with pytest.raises(NotConverged, match=r"some.entry: value is beyond the largest number"):
+        _checked(None, value, math.inf)
+    assert _checked(None, -1e300, 0.0) == -1e300
+
+
+def test_a_resolvent_too_close_to_its_pole_is_refused_and_had_with_digits():
+    """G(z) has the mass 1 - c at zero, so n is close to -(1 - c)/z there; z = e^-800 is below the smallest double."""
+    given = {"c": "1/4", "z": sympy.exp(-800)}
+    with pytest.raises(NotConverged, match=r"n is beyond the largest number.*digits=30 has a value"):
+        te.predict("liao2026.spiked-resolvent", **given)
+    found = te.predict("liao2026.spiked-resolvent", digits=20, **given).outputs["n"]
+    assert float(found * mp.exp(-800)) == pytest.approx(-0.75)
 
 
 def test_the_swapped_minimum_has_an_error_where_its_value_head_is_full():

@@ -323,10 +323,16 @@ def test_expressions_of_two_letters_or_with_binary_numbers_are_refused():
         te.ElementWise(0.5 * x)
 
 
-def test_two_weights_have_no_more_digits_than_doubles():
-    mean = Tokens(L, (x,), {p: x, w: 2 * x}).mean(each=(p * w,))
-    with pytest.raises(NotAvailable):
+def test_an_argmax_beside_another_weight_has_no_more_digits_than_doubles():
+    mean = Tokens(L, (x,), {p: Hardmax(x), w: 2 * x}).mean(each=(p * w,))
+    with pytest.raises(NotAvailable, match="argmax"):
         get_backend("multiprecision").function([L], [mean])
+
+
+def test_a_kernel_that_is_negative_somewhere_has_no_digits():
+    mean = Tokens(L, (x,), {w: te.Normalised(sympy.Symbol("t") + 5).log_at(2 * x)}).mean(each=(w**2,))
+    with mp.workdps(20), pytest.raises(OutOfDomain, match="not positive"):
+        get_backend("multiprecision").function([L], [mean])(fixed(3))
 
 
 def test_the_hidden_token_may_be_held_fixed_for_many_points_at_once():

@@ -312,11 +312,11 @@ def test_a_malformed_bibliography_is_refused_with_file_and_work(tmp_path, text, 
     path = tmp_path / "references.toml"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(DeclarationError, match=named) as refused:
-        _read(path)
+        _read(path, 0, 0)
     assert str(path) in str(refused.value)
 
 
 def test_a_good_bibliography_is_read(tmp_path):
     path = tmp_path / "references.toml"
     path.write_text("[work]\ntype = 'misc'\nyear = 2025\n")
-    assert bibtex("work", _read(path)["work"]) == "@misc{work,\n  year = {2025},\n}"
+    assert bibtex("work", _read(path, 0, 0)["work"]) == "@misc{work,\n  year = {2025},\n}"

@@ -36,7 +36,7 @@ def branching():
 
 
 def applying(body, branching, **changes):
-    catalogue.register(entry := declare(body, needs={"inner": branching}, **changes))
+    catalogue.add_entry(entry := declare(body, needs={"inner": branching}, **changes))
     return entry
 
 

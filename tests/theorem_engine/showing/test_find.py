@@ -70,7 +70,7 @@ def test_the_table_shows_each_entry_and_fits():
     [
         ("square", "gaussian.erf-square"),
         ("oracle risk", "marion2025.oracle-risk"),
-        ("MMSE", "duranthon2026.bayes-learner"),
+        ("MMSE", "classics.spiked-wigner"),
         ("attention transformer", "duranthon2026.erf-risk"),
         ("hermite", "liao2026.hermite"),
         ("resolvant", "liao2026.noise-resolvent"),

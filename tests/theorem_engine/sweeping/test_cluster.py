@@ -1,5 +1,6 @@
 """A real scheduler and two workers on this machine: the same numbers as here, whatever happens to a worker."""
 
+import json
 import os
 import socket
 import subprocess
@@ -11,11 +12,13 @@ from pathlib import Path
 import pytest
 
 import theorem_engine as te
-from tests.theorem_engine.command_line import error_of
+from tests.theorem_engine.command_line import error_of, run
 from theorem_engine.base.errors import BadRequest, NotAvailable, OutOfDomain
+from theorem_engine.checking.campaign import run_campaign
 from theorem_engine.sweeping import cluster
 from theorem_engine.sweeping.cluster import Cluster
 from theorem_engine.sweeping.executors import Serial
+from theorem_engine.sweeping.journal import Journal
 
 distributed = pytest.importorskip("distributed")
 ROOT = Path(__file__).resolve().parents[3]
@@ -98,6 +101,53 @@ def test_a_cluster_finds_the_numbers_of_one_process(machines, tmp_path):
     random = {"task": "spiked", "nu": 1, "L": 3, "alpha": [1, 2], "draws": 256}
     drawn = te.sweep("duranthon2026.bayes-learner", scheduler=address, **random)
     assert drawn.identical(te.sweep("duranthon2026.bayes-learner", executor=Serial(), **random))
+
+
+@pytest.mark.campaign
+def test_a_campaign_on_a_cluster_is_that_of_one_process(machines, tmp_path):
+    address, _ = machines
+    ids = ("gaussian.erf-mean", "marion2025.linear-risk", "gaussian.erf-square")
+
+    def results(folder, **where):
+        done = run_campaign(ids, folder=tmp_path / folder, samples=20_000, points=2, **where)
+        # as text: a NaN that has travelled is no longer itself
+        return done, [json.dumps({k: v for k, v in r.items() if k != "seconds"}) for r in done.results]
+
+    there, found = results("there", scheduler=address)
+    _, expected = results("here", executor=Serial())
+    assert found == expected
+    assert all(result["samples"] >= 20_000 for result in there.results)
+    assert there.count("disagrees") == 0
+    # the client alone writes: started again, nothing is left to do
+    assert len(list(Journal(tmp_path / "there" / "journal.jsonl").records())) == len(found)
+    assert results("there", executor=Serial())[0].resumed == len(found)
+    done = run("check", "gaussian.erf-mean", "--samples", "20000", "--scheduler", address, "--out",
+               str(tmp_path / "c"), "--tolerate-undecided")  # fmt: skip
+    assert done.exit_code == 0, done.output
+
+
+def test_a_campaign_without_its_scheduler_is_an_error_within_ten_seconds(tmp_path):
+    begin = time.monotonic()
+    with pytest.raises(NotAvailable, match="no scheduler answers at"):
+        run_campaign(("gaussian.erf-mean",), folder=tmp_path, scheduler=f"tcp://127.0.0.1:{free_port()}")
+    assert time.monotonic() - begin < 10
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(BadRequest, match="give one of them"):
+        run_campaign(("gaussian.erf-mean",), folder=tmp_path, scheduler="tcp://127.0.0.1:1", jobs=2)
+
+
+class Elsewhere(Serial):
+    """Workers that write nothing."""
+
+    is_remote = True
+
+
+def test_checks_of_workers_elsewhere_are_written_down_here(tmp_path):
+    first = run_campaign(("gaussian.erf-mean",), folder=tmp_path / "a", samples=2_000, executor=Elsewhere())
+    second = run_campaign(("gaussian.erf-mean",), folder=tmp_path / "b", samples=2_000, executor=Serial())
+    lines = [list(Journal(tmp_path / name / "journal.jsonl").records()) for name in ("a", "b")]
+    assert [line["key"] for line in lines[0]] == [line["key"] for line in lines[1]]
+    assert [r["verdict"] for r in first.results] == [r["verdict"] for r in second.results]
 
 
 @pytest.mark.campaign

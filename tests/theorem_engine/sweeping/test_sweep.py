@@ -86,6 +86,15 @@ def test_columns_of_a_batch_have_one_length():
         te.batch("run", kappa=[0.1], nu=[1, 2])
 
 
+def test_a_letter_is_swept_once():
+    with pytest.raises(BadRequest, match="gamma stands in the batch 'run' and beside it"):
+        te.sweep("marion2025.linear-risk", gamma=[1, 2], along=te.batch("run", gamma=[1, 2]), L=3)
+    with pytest.raises(BadRequest, match="as a letter is"):
+        te.sweep("marion2025.linear-risk", along=te.batch("L", gamma=[1, 2]), L=3)
+    with pytest.raises(BadRequest, match="has no points"):
+        te.sweep("marion2025.linear-risk", along=te.batch("run", gamma=[]), L=3)
+
+
 def test_many_digits_are_kept_as_text():
     data = te.sweep("marion2025.linear-risk", gamma=[1], L=[3, 10], digits=30)
     assert str(data["excess_text"].values[0, 0]).startswith("0.66666666666666666666666666666")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.iterated import lower_iterated
+from theorem_engine.backends.float64.iterated import CompiledGroup, lower_iterated
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.reports import note
 from theorem_engine.numerics.solvers.newton import (
@@ -48,14 +48,8 @@ def lower_group(solve: Solve, backend: Backend) -> Numeric:
     return evaluate
 
 
-class _Group:
+class _Group(CompiledGroup):
     """A compiled group as a system of equations at many points."""
-
-    def __init__(self, solve: Solve, backend: Backend) -> None:
-        self.solve = solve
-        self.run = backend.compile(solve.residual)
-        self.size = len(solve.unknowns)
-        self.names = ", ".join(s.name for s in solve.unknowns)
 
     def __call__(self, columns: Array) -> Array:
         """Unknowns at many points; rows of the argument are starts, branch by branch, and parameters."""

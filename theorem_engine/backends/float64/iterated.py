@@ -40,14 +40,18 @@ def lower_iterated(solve: Solve, backend: Backend) -> Numeric:
     return evaluate
 
 
-class _Iterated:
-    """Iteration from each branch's start until one converges, by way of an easier problem where all fail."""
+class CompiledGroup:
+    """Equations of a group as compiled code, with the number and the names of its unknowns."""
 
     def __init__(self, solve: Solve, backend: Backend) -> None:
         self.solve = solve
         self.run = backend.compile(solve.residual)
         self.size = len(solve.unknowns)
         self.names = ", ".join(s.name for s in solve.unknowns)
+
+
+class _Iterated(CompiledGroup):
+    """Iteration from each branch's start until one converges, by way of an easier problem where all fail."""
 
     def solution(self, column: Array) -> Array:
         """The unknowns at one point."""

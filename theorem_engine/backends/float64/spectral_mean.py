@@ -7,7 +7,7 @@ not cancel, so quadrature takes over there; the smaller error estimate wins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -182,13 +182,14 @@ class _Pole:
         self.value_and_slope = backend.function([s, *parameters], [base, base.diff(s)])
         slopes = [sympy.Dummy(f"slope{k}") for k in range(self.order + 1)]
         series = {form: [sympy.Dummy(f"form{i}_{k}") for k in range(self.order)] for i, form in enumerate(forms)}
-        self.parts: list[slice] = []
+        #: Each member and the places of its parts.
+        self.parts: list[tuple[int, int, int]] = []
         parts: list[Any] = []
         for i in self.members:
             body, form = bundle.members[i]
             weights = pole_weights(series[form], slopes, powers[body])
             regular = bundle.regular_part(body, index)
-            self.parts.append(slice(len(parts), len(parts) + len(weights)))
+            self.parts.append((i, len(parts), len(parts) + len(weights)))
             parts += [w * regular.diff(s, k) for k, w in enumerate(weights)]
         #: (root, resolvents of all forms, parameters) -> parts of the contributions to the members, and z D''/D',
         #: which tells how much they amplify rounding.
@@ -198,14 +199,19 @@ class _Pole:
             {slope: base.diff(s, k + 1) for k, slope in enumerate(slopes)},
         )
 
-    def terms(self, z: Any, series: Iterable[Any], values: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
+    def terms(self, z: Any, series: Iterable[Any], values: Sequence[Any]) -> list[tuple[int, Any, Any]]:
         """Members that have this pole, the contribution of one root to each, and its size in roundings."""
         *parts, curvature = self.compiled(z, *series, *values)
         doubt = self.order * (1 + abs(curvature))
-        for i, place in zip(self.members, self.parts, strict=True):
-            here = parts[place]
+        found = []
+        for i, first, end in self.parts:
+            total = parts[first]
+            size = abs(total)
             # of a pole of higher order that lies far away the parts cancel
-            yield i, sum(here).real, doubt * sum(map(abs, here))
+            for part in parts[first + 1 : end]:
+                total, size = total + part, size + abs(part)
+            found.append((i, total.real, doubt * size))
+        return found
 
     def scalar_places(self, values: tuple[float, ...]) -> tuple[list[tuple[complex, int]], bool]:
         """Polished roots with Im >= 0 and how often each counts, and whether residues there are of use."""

@@ -73,7 +73,7 @@ class _Pair:
         self.has_zeta = bool(rest) and first.kernels[1][0].has(self.zeta)
         self.ratio: Numeric | None = None
         if self.has_zeta:
-            share = _share(first.kernels[1][0], self.x, self.zeta)
+            share = share_of(first.kernels[1][0], self.x, self.zeta)
             if share is not None:
                 self.ratio = backend.function(parameters, [share])
         brackets = self.layout.brackets[0]
@@ -288,7 +288,7 @@ def _with_noise(integrals: list[tuple[Any, Any]], noise: float) -> list[tuple[An
     return [(value, error + noise * abs(value)) for value, error in integrals]
 
 
-def _share(kernel: Any, x: Any, zeta: Any) -> Any:
+def share_of(kernel: Any, x: Any, zeta: Any) -> Any:
     """The ratio in a kernel of one score zeta + ratio x; None if its letters enter otherwise."""
     pieces = [piece for piece, _ in kernel.args] if isinstance(kernel, sympy.Piecewise) else [kernel]
     shares = set()

@@ -1,35 +1,97 @@
-"""Flows at mpmath's precision: extrapolated midpoint steps, whose order grows with the digits."""
+"""Flows at mpmath's precision: collocation, or extrapolated midpoint steps whose order grows with the digits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 from mpmath import mp
 
-from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.base import Backend, Numeric, get_backend
+from theorem_engine.backends.float64.each_point import plain
+from theorem_engine.backends.float64.flow import follow as rough_way
+from theorem_engine.backends.multiprecision.collocation import Panel, collocate
 from theorem_engine.base.errors import NotConverged
 
 #: Evaluations of the rates after which a flow is given up.
 BUDGET = 20_000
 
-Rates = Callable[[Any, list[Any]], list[Any]]
+Rates = Callable[[Any, Sequence[Any]], list[Any]]
+
+
+#: Pieces of time at which the solution of double precision is looked at.
+PIECES = 512
 
 
 def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """The state at the end of the time."""
     (law,) = laws
-    clock = [law.clock] if law.clock is not None else []
-    rates = backend.function([*law.state, *clock, *parameters], list(law.bodies))
-    first = backend.function(parameters, [*law.start, law.duration])
+    way = Way(law, parameters, backend)
     readings = backend.function([*law.state, *parameters], list(law.readings))
 
     def evaluate(*values: Any) -> list[Any]:
-        *start, duration = first(*values)
-        end = follow(lambda t, y: list(rates(*y, *([t] if clock else []), *values)), start, duration)
+        (end,) = way(values, lambda duration: [duration])
         return [*end, *readings(*end, *values)]
 
     return evaluate
+
+
+class Way:
+    """A law followed in time: collocation where double precision shows the way, else extrapolation."""
+
+    def __init__(self, law: Any, parameters: tuple[Any, ...], backend: Backend) -> None:
+        self.clock = [law.clock] if law.clock is not None else []
+        double = get_backend("float64")
+        letters = [*law.state, *self.clock, *parameters]
+        self.rates, self.quick = (b.function(letters, list(law.bodies)) for b in (backend, double))
+        self.first = backend.function(parameters, [*law.start, law.duration])
+        self.rough = rough_way(law, parameters, double)
+        self.known: list[Panel] = []
+
+    def __call__(self, values: tuple[Any, ...], times: Callable[[Any], list[Any]]) -> list[list[Any]]:
+        """The states at some rising times."""
+        *start, duration = self.first(*values)
+        wanted = times(duration)
+        if duration == 0:
+            return [list(start) for _ in wanted]
+
+        def rates(t: Any, y: Sequence[Any]) -> list[Any]:
+            return list(self.rates(*y, *([t] if self.clock else []), *values))
+
+        try:
+            panels = self._collocated(rates, values, start, duration)
+        except NotConverged:
+            found, now, state = [], mp.zero, start
+            for t in wanted:
+                state = follow(partial(_later, rates, now), state, t - now)
+                found.append(state)
+                now = t
+            return found
+        return [next((p for p in panels if t <= p.start + p.length), panels[-1]).at(t) for t in wanted]
+
+    def _collocated(self, rates: Rates, values: tuple[Any, ...], start: list[Any], duration: Any) -> list[Panel]:
+        from scipy.interpolate import make_interp_spline
+
+        given = [plain(v) for v in values]
+        times, *columns = self.rough(given, PIECES)
+        spline = make_interp_spline(times, np.array(columns, dtype=float).T, k=7)
+
+        def quick(t: Any, y: Sequence[Any]) -> list[Any]:
+            return list(self.quick(*y, *([t] if self.clock else []), *given))
+
+        # what was found with fewer digits is a better start, if it is of the same flow
+        near = self.known and all(
+            abs(a - b) <= 1e-9 * (1 + abs(b)) for a, b in zip(self.known[0].at(mp.zero), start, strict=True)
+        )
+        self.known = collocate(rates, quick, spline, start, duration, self.known if near else [])
+        return self.known
+
+
+def _later(rates: Rates, begin: Any, time: Any, state: Sequence[Any]) -> list[Any]:
+    """Rates with the clock set back."""
+    return rates(begin + time, state)
 
 
 def follow(rates: Rates, state: list[Any], duration: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mpmath import mp
@@ -36,27 +37,43 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             raise NotAvailable("this infimum is a limit that no value reaches; it is followed in double precision only")
         x = [mp.mpf(float(v)) for v in place]
         edges = [mp.mpf(e) for e in ends(*values)]
-        last = mp.inf
-        for _ in range(60):
-            if any(abs(x[k // 2] - edge) <= NEAR * abs(edge) for k, edge in enumerate(edges) if mp.isfinite(edge)):
-                break  # at an end of its range the gradient need not vanish
-            flat = both(*x, *values)
-            curvature = _matrix(flat[size:], size)
-            if not _is_convex(curvature, size):
-                raise NotConverged("minimum: the surface is too flat where double precision finds its lowest point")
-            step = mp.lu_solve(curvature, mp.matrix(flat[:size]))
-            change = max(abs(step[i]) / max(abs(x[i]), mp.eps) for i in range(size))
-            # Newton's step is trusted within its own neighbourhood only
-            part = min(mp.one, LONGEST / change) if change else mp.one
-            x = [v - part * step[i] for i, v in enumerate(x)]
-            if change == 0 or (change < mp.mpf(10) ** (-mp.dps // 2) and change >= last / 4):
-                break
-            last = change
-        else:
-            raise NotConverged("minimum: Newton's method does not settle from the minimiser of double precision")
+        # at an end of its range the gradient need not vanish
+        if not any(abs(x[k // 2] - edge) <= NEAR * abs(edge) for k, edge in enumerate(edges) if mp.isfinite(edge)):
+            # each step doubles the digits that are right, and needs no more than those
+            for digits in _ladder():
+                with mp.workdps(digits):
+                    x = _polished(lambda y: both(*y, *values), x)
+            x = _polished(lambda y: both(*y, *values), x)
         return [value(*x, *values)[0], *x, mp.one]
 
     return evaluate
+
+
+def _ladder() -> list[int]:
+    """Numbers of digits below the working precision, each about twice the one before."""
+    found, digits = [], mp.dps
+    while digits > 36:
+        digits = digits // 2 + 4
+        found.append(digits)
+    return found[::-1]
+
+
+def _polished(derivatives: Callable[[list[Any]], list[Any]], x: list[Any]) -> list[Any]:
+    """Newton's steps until half the digits stand still, which the last of them makes all."""
+    size, enough = len(x), mp.mpf(10) ** (-mp.dps // 2 - 2)
+    for _ in range(60):
+        flat = derivatives(x)
+        curvature = _matrix(flat[size:], size)
+        if not _is_convex(curvature, size):
+            raise NotConverged("minimum: the surface is too flat where double precision finds its lowest point")
+        step = mp.lu_solve(curvature, mp.matrix(flat[:size]))
+        change = max(abs(step[i]) / max(abs(x[i]), mp.eps) for i in range(size))
+        # Newton's step is trusted within its own neighbourhood only
+        part = min(mp.one, LONGEST / change) if change else mp.one
+        x = [v - part * step[i] for i, v in enumerate(x)]
+        if change <= enough:
+            return x
+    raise NotConverged("minimum: Newton's method does not settle from the minimiser of double precision")
 
 
 def _is_convex(matrix: Any, size: int) -> bool:

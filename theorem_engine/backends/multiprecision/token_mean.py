@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-import sympy
+from flint import arb, arb_mat
 from mpmath import mp
 
-from theorem_engine.backends.base import Backend, Numeric, is_nested
+from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.multiprecision.integral import integrate
+from theorem_engine.backends.multiprecision.token_pair import lower_pair
+from theorem_engine.backends.multiprecision.token_side import Side
+from theorem_engine.backends.multiprecision.token_sums import lengths_of, log_survival, power_of
 from theorem_engine.base.errors import NotAvailable
-from theorem_engine.base.exact import as_mpf
-from theorem_engine.language.lengths import Distribution
 from theorem_engine.language.operators.token_layout import make_layout
 from theorem_engine.language.operators.token_mean import Hardmax
 from theorem_engine.numerics.laplace.balls import (
     BallBrackets,
     Grid,
-    dense_brackets,
-    lattice_brackets,
+    ball_precision,
+    bent_grid,
+    from_ball,
     reach,
     spacing,
+    to_ball,
 )
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
-    """One weight; two weights at once are left to double precision."""
+    """One weight, or two at once."""
     first = means[0]
-    if is_nested():
-        raise NotAvailable("token means inside a minimum, a flow or an integral are evaluated in double precision only")
     if len(first.kernels) == 2:
-        raise NotAvailable("token means with two weights are evaluated in double precision only")
+        return lower_pair(means, parameters, backend)
     if first.kernels[0].has(Hardmax):
         return _lower_argmax(means, parameters, backend)
     return _Single(means, parameters, backend)
-
-
-def _lengths(value: Any) -> list[tuple[int, Any]]:
-    if isinstance(value, Distribution):
-        return [(int(n), as_mpf(w)) for n, w in value.weights]
-    return [(int(mp.nint(value)), mp.one)]
 
 
 def _lower_argmax(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -54,7 +50,7 @@ def _lower_argmax(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: 
     length = backend.function(parameters, [means[0].length])
 
     def evaluate(*values: Any) -> list[Any]:
-        lengths = _lengths(length(*values)[0])
+        lengths = lengths_of(length(*values)[0])
 
         def density(t: Any) -> Any:
             below = mp.erfc(-t / mp.sqrt(2)) / 2
@@ -77,18 +73,18 @@ class _Single:
 
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
         first = means[0]
-        if first.breaks:
-            raise NotAvailable("token means of kernels with kinks are evaluated in double precision only")
         self.layout = make_layout(means)
         self.has_hidden = first.has_hidden
         (x,) = first.normals
         self.sides = [
-            _Side(x, first.kernels[0][k], self.layout.brackets[k], parameters, backend)
+            Side(x, first.kernels[0][k], self.layout.brackets[k], first.breaks[k::2], parameters, backend)
             for k in range(1 + self.has_hidden)
         ]
         self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
         self.length = backend.function(parameters, [first.length])
         self.powers = max((p for side in self.layout.brackets for (p,), _ in side), default=1)
+        self.kinds = list(dict.fromkeys(_kind(item) for item in self.layout.products))
+        self.kept: dict[Any, Callable[[int], list[Any]]] = {}
 
     def __call__(self, *values: Any) -> list[Any]:
         with mp.extradps(8):
@@ -97,38 +93,43 @@ class _Single:
 
     def _evaluate(self, values: tuple[Any, ...]) -> list[Any]:
         extra, *coefficients = self.outer(*values)
-        lengths = _lengths(self.length(*values)[0])
+        lengths = lengths_of(self.length(*values)[0])
         longest = max(n for n, _ in lengths)
         for side in self.sides:
             side.rate = side.slope(values)
         slope = max(side.rate for side in self.sides)
         gap = mp.zero
         if self.has_hidden and self.sides[1].has_normal and slope > 0:
-            gap = abs(self.sides[1].centre(values) - self.sides[0].centre(values)) / (2 * slope)
+            centres = [side.log_kernel(mp.zero, values) for side in self.sides]
+            gap = abs(centres[1] - centres[0]) / (2 * slope) if all(map(mp.isfinite, centres)) else mp.mpf(4)
         tilt = max(gap, min(self.powers * slope, mp.sqrt(2 * mp.log(longest))))
         ends = -(reach() + gap), reach() + tilt
         spans = [side.span(values, ends) for side in self.sides]
-        step = spacing()
         digits = mp.ln(10) * (mp.dps + 4)
-        low = -max(b for _, b in spans) - digits - mp.log(longest)
-        high = -min(a for a, _ in spans) + mp.log(2 * digits)
-        # whole blocks, so that nearby points share their brackets
-        grid = Grid(step, 512 * int(mp.floor(low / step / 512)), 512 * int(mp.ceil(high / step / 512)))
+        manners = {side.manner(values, ends) for side in self.sides}
+        low, high = -max(b for _, b in spans) - mp.log(longest), -min(a for a, _ in spans) + mp.log(2 * digits)
+        if manners == {"dense"}:
+            grid = bent_grid(spacing(), low - 1, high, digits)
+        else:
+            # on a lattice of log h the normal density is analytic in half the strip of the exponentials
+            step = spacing() / 2 if "curve" in manners else spacing()
+            # whole blocks, so that nearby points share their brackets
+            grid = Grid(step, 512 * int(mp.floor((low - digits) / step / 512)), 512 * int(mp.ceil(high / step / 512)))
         brackets = [side.brackets(values, ends, grid) for side in self.sides]
-        integrals = self._sum(brackets, lengths, grid, extra)
+        integrals = self._sum(self._integrand(values, brackets, lengths, grid, extra), grid, manners == {"line"})
         return [sum((coefficients[c] * integrals[p] for c, p in terms), mp.zero) for terms in self.layout.sums]
 
-    def _sum(self, sides: list[BallBrackets], lengths: list[tuple[int, Any]], grid: Grid, extra: Any) -> list[Any]:
+    def _sum(self, integrand: Callable[[range], list[Any]], grid: Grid, is_line: bool) -> list[Any]:
         """Trapezoid sums; nodes are thinned while the brackets are smoother than the grid, and halving decides."""
         smooth = min((side.rate for side in self.sides if side.has_normal), default=mp.zero)
         stride = 1
-        while 4 * stride * grid.step <= smooth:
+        while is_line and 4 * stride * grid.step <= smooth:
             stride *= 2
         last = grid.last - grid.first
-        sums = self._partial_sums(sides, lengths, grid, extra, range(0, last + 1, 2 * stride))
+        sums = integrand(range(0, last + 1, 2 * stride))
         tolerance = mp.mpf(10) ** (-(mp.dps * 11) // 20)
         while True:
-            new = self._partial_sums(sides, lengths, grid, extra, range(stride, last + 1, 2 * stride))
+            new = integrand(range(stride, last + 1, 2 * stride))
             settled = all(abs(a - b) <= tolerance * (abs(a) + abs(b)) for a, b in zip(sums, new, strict=True))
             sums = [a + b for a, b in zip(sums, new, strict=True)]
             if settled or stride == 1:
@@ -139,110 +140,62 @@ class _Single:
             for total, item in zip(sums, self.layout.products, strict=True)
         ]
 
-    def _partial_sums(
-        self, sides: list[BallBrackets], lengths: list[tuple[int, Any]], grid: Grid, extra: Any, nodes: range
-    ) -> list[Any]:
-        totals = [mp.zero] * len(self.layout.products)
+    def _integrand(
+        self, values: tuple[Any, ...], sides: list[BallBrackets], lengths: list[tuple[int, Any]], grid: Grid, extra: Any
+    ) -> Callable[[range], list[Any]]:
+        """Sums of the integrands over some nodes."""
+        alone = self._ordinary(values, sides[0], lengths, grid, extra)
+        owns = [None if item.hidden is None else sides[1].values[item.hidden] for item in self.layout.products]
+        places = [self.kinds.index(_kind(item)) for item in self.layout.products]
+
+        def sums(nodes: range) -> list[Any]:
+            with ball_precision(20):
+                rows = [alone(i) for i in nodes]
+                totals = []
+                for place, own in zip(places, owns, strict=True):
+                    column = arb_mat(1, len(rows), [row[place] for row in rows])
+                    right = [arb(1)] * len(rows) if own is None else [own[i] for i in nodes]
+                    totals.append(from_ball((column * arb_mat(len(rows), 1, right))[0, 0]))
+                return totals
+
+        return sums
+
+    def _ordinary(
+        self, values: tuple[Any, ...], side: BallBrackets, lengths: list[tuple[int, Any]], grid: Grid, extra: Any
+    ) -> Callable[[int], list[Any]]:
+        """What the ordinary tokens add at a node; kept, since a mean over the hidden token's score repeats it."""
+        key = (mp.prec, grid, extra, tuple(lengths), tuple(values[i] for i in self.sides[0].used))
+        if key in self.kept:
+            return self.kept[key]
         hidden = int(self.has_hidden)
-        counts = {len(item.each) for item in self.layout.products}
-        ordinary = sides[0]
-        for i in nodes:
-            b = ordinary.survival[i]
-            lost = ordinary.complement[i]
-            log_b = mp.log1p(-lost) if lost < mp.mpf(1) / 2 else mp.log(max(b, mp.zero))
-            nobody = extra * mp.exp((grid.first + i) * grid.step)
-            rest = mp.exp(-nobody) if extra else mp.one
-            powers = {}
-            for count in counts:
-                total = mp.zero
-                for n, weight in lengths:
-                    choices = math.perm(n - hidden, count)
-                    left = n - hidden - count
-                    if choices:
-                        total += weight * choices * (mp.exp(left * log_b) if left else mp.one)
-                powers[count] = total * rest
-            for k, item in enumerate(self.layout.products):
-                value = powers[len(item.each)]
-                if item.nobody:
-                    value *= nobody**item.nobody
-                if not value:
-                    continue
-                for place in item.each:
-                    value *= ordinary.values[place][i]
-                if item.hidden is not None:
-                    value *= sides[1].values[item.hidden][i]
-                totals[k] += value
-        return totals
+        counts = {len(each) for each, _ in self.kinds}
+        with ball_precision(20):
+            constant, widths = to_ball(extra), grid.widths()
+            times = grid.times() if extra else []
+            weights = [(n - hidden, to_ball(w)) for n, w in lengths]
+
+        @cache
+        def row(i: int) -> list[Any]:
+            log_b = log_survival(side.survival[i], side.complement[i])
+            powers = {count: power_of(log_b, weights, count) for count in counts}
+            nobody = constant * times[i] if extra else arb(0)
+            rest = (-nobody).exp() * (1 if widths is None else widths[i])
+            found = []
+            for each, share in self.kinds:
+                value = powers[len(each)] * rest
+                if share:
+                    value *= nobody**share
+                for place in each:
+                    value *= side.values[place][i]
+                found.append(value)
+            return found
+
+        if len(self.kept) >= 4:
+            self.kept.clear()
+        self.kept[key] = row
+        return row
 
 
-class _Side:
-    """One kind of token."""
-
-    def __init__(self, x: Any, kernel: Any, brackets: list[Any], parameters: tuple[Any, ...], backend: Backend) -> None:
-        self.has_normal = x in kernel.free_symbols
-        inserted = list(dict.fromkeys(f for _, f in brackets if f != 1))
-        self.asked = [(p, 0 if f == 1 else inserted.index(f) + 1) for (p,), f in brackets]
-        self.kernel = backend.function([x, *parameters], [kernel])
-        self.inserted = backend.function([x, *parameters], inserted) if inserted else None
-        if not self.has_normal:
-            # such a mean stands under another mean over that score, and would be taken at hundreds of points
-            raise NotAvailable(
-                "a token mean at a fixed score of the hidden token is evaluated in double precision only"
-            )
-        self.line: Numeric | None = None
-        expanded = sympy.expand(kernel)
-        if self.has_normal and expanded.is_polynomial(x) and sympy.degree(expanded, x) == 1:
-            self.line = backend.function(parameters, [expanded.coeff(x, 1), expanded.coeff(x, 0)])
-        self.rate = mp.zero
-        self.used = [i for i, s in enumerate(parameters) if any(s in f.free_symbols for f in (kernel, *inserted))]
-        self.kept: dict[Any, BallBrackets] = {}
-
-    def slope(self, values: tuple[Any, ...]) -> Any:
-        """Largest rate of log h."""
-        if not self.has_normal:
-            return mp.zero
-        if self.line is not None:
-            return abs(self.line(*values)[0])
-        nodes = [mp.mpf(k) / 4 for k in range(-48, 49)]
-        logs = [self.kernel(t, *values)[0] for t in nodes]
-        return max(abs(b - a) * 4 for a, b in zip(logs[:-1], logs[1:], strict=True))
-
-    def centre(self, values: tuple[Any, ...]) -> Any:
-        """log h at the middle of the token's law."""
-        return self.kernel(mp.zero, *values)[0]
-
-    def span(self, values: tuple[Any, ...], ends: tuple[Any, Any]) -> tuple[Any, Any]:
-        """Smallest and largest log h in reach."""
-        here = [self.kernel(end, *values)[0] for end in (ends if self.has_normal else (mp.zero, mp.zero))]
-        return min(here), max(here)
-
-    def brackets(self, values: tuple[Any, ...], ends: tuple[Any, Any], grid: Grid) -> BallBrackets:
-        """All brackets at all nodes; kept, since a mean over the hidden token's score repeats the others'."""
-        key = (mp.prec, tuple(values[i] for i in self.used), ends, grid.first, grid.last)
-        if key not in self.kept:
-            if len(self.kept) >= 8:
-                self.kept.clear()
-            self.kept[key] = self._brackets(values, ends, grid)
-        return self.kept[key]
-
-    def _brackets(self, values: tuple[Any, ...], ends: tuple[Any, Any], grid: Grid) -> BallBrackets:
-        if self.line is not None:
-            slope, centre = self.line(*values)
-            if abs(slope) >= 2 * grid.step:
-                low, high = ends if slope > 0 else (-ends[1], -ends[0])
-                return lattice_brackets(
-                    grid, slope, centre, (low, high), lambda t: self._factors(t, values), self.asked
-                )
-        # the Gaussian itself needs exp(-2 pi^2/step^2) below the precision
-        finest = mp.sqrt(2 * mp.pi**2 / (mp.ln(10) * (mp.dps + 4)))
-        slope = self.slope(values)
-        step = min(finest, grid.step / slope) if slope > 0 else finest
-        nodes = [k * step for k in range(int(mp.floor(ends[0] / step)), int(mp.ceil(ends[1] / step)) + 1)]
-        weights = [step * mp.npdf(t) for t in nodes]
-        kernel = [mp.exp(self.kernel(t, *values)[0]) for t in nodes]
-        rows = [self._factors(t, values) for t in nodes]
-        columns = [list(c) for c in zip(*rows, strict=True)]
-        return dense_brackets(grid, weights, kernel, columns, self.asked)
-
-    def _factors(self, t: Any, values: tuple[Any, ...]) -> list[Any]:
-        return list(self.inserted(t, *values)) if self.inserted is not None else []
+def _kind(item: Any) -> tuple[tuple[int, ...], int]:
+    """Which ordinary tokens stand in a product: many products differ in the hidden token only."""
+    return item.each, item.nobody

@@ -50,6 +50,17 @@ class RoundedFloat64(Backend):
         """Place by place: arrays with errors are not taken apart and put together again."""
         return lambda *values: each_place(run, values)
 
+    def flattened(self, run: Numeric) -> Numeric:
+        """As for plain arrays; values and errors go together."""
+
+        def flat(*values: Any) -> list[Any]:
+            shape = np.broadcast_shapes(*(np.shape(part) for v in values for part in (value_of(v), error_of(v))))
+            if len(shape) < 2:
+                return list(run(*values))
+            return [_shaped(r, shape) for r in run(*(_unrolled(v, shape) for v in values))]
+
+        return flat
+
     def group(self, solve: Solve) -> Numeric:
         """The float64 solution; its error is the inverse Jacobian applied to the error of the residual."""
         plain = get_backend("float64").group(solve)
@@ -82,6 +93,23 @@ class RoundedFloat64(Backend):
             return Rounded(number, 0.0 if exact is None and np.isinf(number) else 2 * UNIT * abs(number))
         gap = abs(exact - as_fraction_of_double(number))
         return Rounded(number, 1.001 * float(gap) if gap else 0.0)
+
+
+def _unrolled(value: Any, shape: tuple[int, ...]) -> Any:
+    """An array over all places of a shape, one after another; numbers stay as they are."""
+    if isinstance(value, Rounded):
+        if not np.ndim(value.value) and not np.ndim(value.error):
+            return value
+        return Rounded(np.broadcast_to(value.value, shape).ravel(), np.broadcast_to(value.error, shape).ravel())
+    return np.broadcast_to(value, shape).ravel() if np.ndim(value) else value
+
+
+def _shaped(result: Any, shape: tuple[int, ...]) -> Any:
+    """The other way."""
+    if isinstance(result, Rounded):
+        parts = [np.reshape(p, (*shape, *np.shape(p)[1:])) if np.ndim(p) else p for p in (result.value, result.error)]
+        return Rounded(*parts)
+    return np.reshape(result, (*shape, *np.shape(result)[1:])) if np.ndim(result) else result
 
 
 def as_fraction_of_double(number: float) -> Any:

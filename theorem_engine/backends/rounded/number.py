@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-UNIT = 2.0**-53
-#: Special functions are right to a few units in the last place.
-FUNCTION = 4 * UNIT
+from theorem_engine.backends.rounded.arrays import FUNCTION, NARROW, UNIT, quick_error
+
+__all__ = [
+    "FUNCTION", "NARROW", "NORMAL", "SMALLEST", "UNIT", "Rounded", "each_place", "error_of", "spread", "underflow",
+    "value_of",
+]  # fmt: skip
+
 #: Below the smallest normal double results are rounded to multiples of the smallest one.
 NORMAL, SMALLEST = 2.0**-1022, 2.0**-1074
-#: An argument's error is followed by the slope while it is below this part of the argument.
-NARROW = 1e-6
 
 
 class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
@@ -62,6 +64,9 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
             if np.asarray(result).dtype.kind == "b":
                 return result
             errors = [error_of(x) for x in inputs]
+            quick = quick_error(ufunc, plain, errors, result)
+            if quick is not None:
+                return Rounded(result, quick)
             error = _own(ufunc, plain, result) + _carried(ufunc, plain, errors, result)
         return Rounded(result, _settled(error, result, plain, errors))
 
@@ -219,5 +224,5 @@ _EXACT = {
 }  # fmt: skip
 _WITHIN_HALF = {np.multiply, np.divide, np.sqrt, np.square}
 _ADDITIVE = {np.add, np.subtract, np.negative, np.positive, np.absolute, np.conjugate}
-#: Functions that take the exponential of a rounded square: how much of it, in units.
-_SQUARING: dict[Any, float] = {special.erfc: 1.0, special.ndtr: 0.5}
+#: Functions that take the exponential of a rounded square: how much of it, in units. ndtr rounds its argument first.
+_SQUARING: dict[Any, float] = {special.erfc: 1.0, special.ndtr: 2.0}

@@ -8,6 +8,7 @@ from theorem_engine.language.operators.proximal import Proximal
 from theorem_engine.language.operators.spectral_law import MarchenkoPastur
 from theorem_engine.language.operators.spectral_mean import SpectralMean
 from theorem_engine.language.operators.spectrum import Eigenvalues
+from theorem_engine.language.operators.spectrum_sum import SpectrumSum
 from theorem_engine.language.operators.stochastic import BatchSum, RandomRecurrence, TokenSum
 from theorem_engine.language.operators.token_mean import Hardmax, LengthMean, TokenMean, Tokens
 
@@ -29,6 +30,7 @@ __all__ = [
     "Recurrence",
     "Root",
     "SpectralMean",
+    "SpectrumSum",
     "TokenMean",
     "TokenSum",
     "Tokens",

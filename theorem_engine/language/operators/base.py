@@ -45,6 +45,8 @@ class Operator(sympy.Expr):
     lowerings: ClassVar[Mapping[str, str]] = {}
     #: Whether the float64 lowering takes arrays at the cost of one call.
     vectorised = True
+    #: Whether the lowerings take arrays of several axes, each parameter along some of them.
+    broadcasts = False
     #: Whether the value is a mean over random numbers, and its error statistical.
     is_random = False
 
@@ -126,6 +128,7 @@ class SymPyIntegral:
     lowering = "integral"
     lowerings: ClassVar[Mapping[str, str]] = {}
     vectorised = True
+    broadcasts = True
     is_random = False
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from theorem_engine.base.errors import BadRequest, TheoremEngineError, ValidityWarning
+from theorem_engine.base.errors import BadRequest, PackWarning, TheoremEngineError, ValidityWarning
 from theorem_engine.base.files import refuse_existing
 from theorem_engine.base.spelling import spelled
 
@@ -28,19 +29,27 @@ _LIST = re.compile(r"[-+.0-9eE/]+(?:,[-+.0-9eE/]+)+")
 #: Ids of entries and figures, which no value of a letter looks like.
 _ID = re.compile(r"[a-z][a-z0-9]*\.[a-z][a-z0-9.-]*")
 _LETTERS, _LEFT_OVER = "theorem_engine.language.letters", "theorem_engine.left_over"
+#: Paths of packs given with --pack, before a command or behind it.
+PACKS = "theorem_engine.packs"
 #: Parameters of the Python functions themselves, which no letter can be named after.
 _TAKEN = ("id", "digits", "certified", "jobs", "progress", "errors", "executor", "mask", "store", "along", "scheduler")
 
 
 class Query(TyperCommand):
-    """A command whose errors are one sentence on stderr and exit status 2."""
+    """A command whose errors are one sentence on stderr and exit status 2; every one takes ``--pack PATH``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Set the packs aside and leave the rest to the parser."""
+        return super().parse_args(ctx, _without_packs(ctx, args))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; warnings about validity go to stderr as sentences too."""
         with warnings.catch_warnings():
             warnings.simplefilter("always", ValidityWarning)
+            warnings.simplefilter("always", PackWarning)
             warnings.showwarning = _show_warning
             try:
+                _add_packs(ctx.meta.get(PACKS, ()))
                 result = super().invoke(ctx)
                 # what the disk behind stdout does not take must be known before the command ends well
                 sys.stdout.flush()
@@ -56,6 +65,34 @@ class Query(TyperCommand):
             _say(json.dumps({"error": type(problem).__name__, "message": str(problem)}))
         print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
         raise typer.Exit(2)
+
+
+def _without_packs(ctx: Any, args: Sequence[str]) -> list[str]:
+    """The arguments but for ``--pack PATH`` and ``--pack=PATH``, whose paths are noted."""
+    kept: list[str] = []
+    found: list[str] = ctx.meta.setdefault(PACKS, [])
+    words = iter(args)
+    for word in words:
+        if word == "--":
+            kept.extend((word, *words))
+        elif word == "--pack":
+            found.append(next(words, ""))
+        elif word.startswith("--pack="):
+            found.append(word.partition("=")[2])
+        else:
+            kept.append(word)
+    return kept
+
+
+def _add_packs(paths: Sequence[str]) -> None:
+    if not paths:
+        return
+    from theorem_engine.language.packs import add_place
+
+    for path in paths:
+        if not path:
+            raise BadRequest("--pack stands without a path; write --pack PATH")
+        add_place(path, "--pack")
 
 
 def _give_up_stdout() -> None:
@@ -76,6 +113,16 @@ def _say(text: str) -> None:
 class PointQuery(Query):
     """A query that takes an entry's letters, as ``name=value``, ``--name value`` or ``--name=value``."""
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Options, and behind an id the letters of its entry with an equals sign."""
+        from click.shell_completion import CompletionItem
+
+        from theorem_engine.showing.commandline.completion import letters_beginning
+
+        given = [spelled(name) for name, _ in ctx.meta.get(_LETTERS, ())]
+        found = letters_beginning(ctx.params.get("id"), given, incomplete)
+        return [*(CompletionItem(text, help=about) for text, about in found), *super().shell_complete(ctx, incomplete)]
+
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Set the letters aside and leave the command's own options to the parser.
 
@@ -92,7 +139,7 @@ class PointQuery(Query):
         left_over: list[str] = []
         letters: list[tuple[str, str | None]] = []
         kept: list[str] = []
-        tokens = iter(_joined(args))
+        tokens = iter(_joined(_without_packs(ctx, args)))
         for token in tokens:
             name, equals, value = token.partition("=")
             if token == "--":
@@ -220,6 +267,30 @@ def check_out(out: Path | None, known: tuple[str, ...], overwrite: bool) -> None
         raise BadRequest(f"--out {out} is not a file in a folder that exists")
     if not overwrite:
         refuse_existing(out)
+
+
+def check_picture(picture: Path, overwrite: bool) -> None:
+    """Errors for a picture that could not be drawn or written, before anything is computed."""
+    from theorem_engine.sweeping.pictures import picture_endings
+
+    if picture.suffix not in picture_endings():
+        raise BadRequest(f"--plot {picture}: the ending of the name must be one of {', '.join(picture_endings())}")
+    if picture.is_dir() or not picture.parent.is_dir():
+        raise BadRequest(f"--plot {picture} is not a file in a folder that exists")
+    if not overwrite:
+        refuse_existing(picture)
+
+
+def points_text(letters: Mapping[str, Any]) -> str:
+    """How many points a sweep has, and along which letters.
+
+    >>> points_text({"a": [1, 2], "b": [1, 2, 3], "c": "5"})
+    '6 points (a 2, b 3)'
+    """
+    axes = {name: len(value) for name, value in letters.items() if not isinstance(value, str)}
+    count = math.prod(axes.values())
+    listed = ", ".join(f"{name} {size}" for name, size in axes.items())
+    return f"{count} point{'s' if count != 1 else ''}{f' ({listed})' if listed else ''}"
 
 
 def axis_of(name: str, text: str) -> Any:

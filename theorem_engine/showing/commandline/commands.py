@@ -15,10 +15,9 @@ import typer
 from theorem_engine.base.errors import BadRequest
 from theorem_engine.base.version import __version__
 from theorem_engine.showing.commandline.arguments import (
+    PACKS,
     PointQuery,
     Query,
-    accuracy_of,
-    axis_of,
     check_out,
     letters_of,
     named_values,
@@ -27,14 +26,19 @@ from theorem_engine.showing.commandline.arguments import (
     refuse_grids,
     whole_number,
 )
+from theorem_engine.showing.commandline.book_commands import add_commands as add_book_commands
+from theorem_engine.showing.commandline.completion import Id
 from theorem_engine.showing.commandline.data_commands import add_commands as add_data_commands
+from theorem_engine.showing.commandline.pack_commands import add_commands as add_pack_commands
 from theorem_engine.showing.commandline.proof_commands import add_commands as add_proof_commands
 from theorem_engine.showing.commandline.runs import app as runs_app
+from theorem_engine.showing.commandline.sweep_commands import Scheduler
+from theorem_engine.showing.commandline.sweep_commands import add_commands as add_sweep_commands
+from theorem_engine.showing.commandline.verbose import Verbose, told
 
 app = typer.Typer(
     help="Theorems by name: find them, read them, evaluate them.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -44,9 +48,6 @@ def _print_json(data: Any) -> None:
     print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-Id = Annotated[
-    str, typer.Argument(metavar="ID", help="Id of an entry, such as paper.meaning, or its label in the paper.")
-]
 Json = Annotated[bool, typer.Option("--json", help="Print plain data, and nothing else, on stdout.")]
 Digits = Annotated[str | None, typer.Option(metavar="N", help="Significant digits, more than double precision.")]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; its ending chooses the format.")]
@@ -66,9 +67,15 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    pack: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Folder or file of theorems of your own; behind a command too."),
+    ] = None,
 ) -> None:
     """Theorems by name: find them, read them, evaluate them."""
+    ctx.meta[PACKS] = list(pack or ())
 
 
 @app.command(cls=Query)
@@ -138,6 +145,7 @@ def predict(
     id: Id,
     digits: Digits = None,
     certified: Annotated[bool, typer.Option("--certified", help="Ask for a proven error.")] = False,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate an entry at a point: lam=0.1, --lam 0.1 and --lam=0.1 all give a letter."""
@@ -145,59 +153,14 @@ def predict(
 
     letters = letters_of(ctx)
     refuse_grids(letters)
-    prediction = predict(id, digits=whole_number("digits", digits), certified=certified, **letters)
+    with told(f"{id} at {', '.join(f'{k}={v}' for k, v in letters.items())}", verbose):
+        prediction = predict(id, digits=whole_number("digits", digits), certified=certified, **letters)
+        # worked out when they are asked for, and part of the time
+        _ = prediction.errors
     if as_json:
         _print_json(prediction.to_json())
     else:
         print(prediction)
-
-
-@app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value | name=low:high:count[:log] | name=a,b,c]...")
-def sweep(
-    ctx: typer.Context,
-    id: Id,
-    out: Out = None,
-    overwrite: Overwrite = False,
-    digits: Digits = None,
-    jobs: Annotated[str | None, typer.Option(metavar="N", help="Worker processes.")] = None,
-    mask: Annotated[bool, typer.Option("--mask", help="Leave gaps where a point fails, instead of stopping.")] = False,
-    errors: Annotated[
-        str, typer.Option(metavar="WHERE", help="Where errors are worked out: every, coarse or none.")
-    ] = "every",
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers evaluate the points.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where the same sweep was stopped; finished points are kept.")
-    ] = False,
-    store: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Keep the run in this folder, and go on with it there.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Evaluate an entry over a grid; prints CSV, or writes .csv or .nc with --out.
-
-    A sweep that takes long keeps its finished points: stopped, it goes on with --resume.
-    """
-    from theorem_engine.sweeping.store import default_root
-    from theorem_engine.sweeping.sweep import StoreUse, sweep
-    from theorem_engine.sweeping.tables import dataset_json, write_csv, write_dataset
-
-    check_out(out, (".csv", ".nc"), overwrite)
-    letters = {name: axis_of(name, value) for name, value in letters_of(ctx).items()}
-    settings: dict[str, Any] = {"digits": whole_number("digits", digits), "jobs": whole_number("jobs", jobs)}
-    use = StoreUse(store or default_root(), is_wanted=resume or store is not None, fresh=not resume and store is None)
-    settings["scheduler"] = scheduler
-    data = sweep(id, **settings, mask=mask, errors=accuracy_of(errors), store=use, **letters)
-    if out is not None:
-        write_dataset(data, out, overwrite=overwrite)
-    if as_json:
-        _print_json(dataset_json(data))
-    elif out is None:
-        write_csv(data, sys.stdout)
-    else:
-        sizes = " x ".join(f"{name} {size}" for name, size in data.sizes.items())
-        print(f"wrote {out}: {sizes or 'one point'}; {', '.join(map(str, data.data_vars))}")
 
 
 @app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")
@@ -272,12 +235,16 @@ def check(
     ] = None,
     points: Annotated[str | None, typer.Option(metavar="N", help="Points drawn from each entry's domain.")] = None,
     jobs: Annotated[str | None, typer.Option(metavar="N", help="Worker processes.")] = None,
+    scheduler: Scheduler = None,
     seed: Annotated[str, typer.Option(metavar="N", help="Seed of points and samples.")] = "0",
     variant: Variant = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of the journal and the report.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what was finished before.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace reports in the folder that no journal there belongs to.")
+    ] = False,
+    ledger: Annotated[
+        bool, typer.Option("--ledger", help="Write what was found into the registry's evidence ledger.")
     ] = False,
     tolerate: Annotated[
         bool, typer.Option("--tolerate-undecided", help="Exit status 0 where nothing disagrees but some cannot tell.")
@@ -302,9 +269,10 @@ def check(
     budget = positive_number("seconds", seconds)
     numbers: dict[str, Any] = {n: whole_number(n, text) for n, text in (("samples", samples), ("seed", seed))}
     if letters:
-        if points is not None or jobs is not None or out is not None or fresh or overwrite:
+        is_campaign = points is not None or jobs is not None or out is not None or scheduler is not None
+        if is_campaign or fresh or overwrite or ledger:
             raise BadRequest(
-                "--points, --jobs, --out and --fresh are for campaigns, which choose their points themselves"
+                "--points, --jobs, --scheduler, --out, --fresh and --ledger are for campaigns, with points of their own"
             )
         if not ids:
             raise BadRequest("--all checks entries at points of their own; name the entries to be checked otherwise")
@@ -321,10 +289,17 @@ def check(
             refuse_foreign_reports(out or FOLDER)
         campaign = run_campaign(
             ids or (), seconds=budget or (300 if everything else 20 * len(ids or ())), jobs=whole_number("jobs", jobs),
-            points=1 if points is None else whole_number("points", points) or 0, designed=bool(ids) and points is None,
-            folder=out or FOLDER, fresh=fresh, progress=sys.stderr.isatty() and not as_json, **numbers,
+            points=1 if points is None else whole_number("points", points) or 0, designed=points is None,
+            folder=out or FOLDER, fresh=fresh, progress=sys.stderr.isatty() and not as_json, scheduler=scheduler,
+            **numbers,
         )  # fmt: skip
         written = write_reports(campaign)
+        if ledger:
+            from datetime import UTC, datetime
+
+            from theorem_engine.checking.ledger import write_ledger
+
+            written += write_ledger(campaign, datetime.now(UTC).date().isoformat())
         if as_json:
             _print_json(campaign.to_json())
         else:
@@ -412,8 +387,11 @@ def doctor(
         raise typer.Exit(1)
 
 
+add_book_commands(app)
+add_sweep_commands(app)
 add_data_commands(app)
 add_proof_commands(app)
+add_pack_commands(app)
 app.add_typer(runs_app, name="runs")
 
 

@@ -18,8 +18,8 @@ from theorem_engine.showing.commandline.arguments import (
     named_values,
     refuse_grids,
 )
+from theorem_engine.showing.commandline.completion import Id
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Id of an entry, or its label in the paper.")]
 Data = Annotated[
     list[str] | None,
     typer.Argument(
@@ -53,10 +53,7 @@ def compare(
     """Compare measured points with an entry: residuals in standard errors, chi^2, p-value."""
     from theorem_engine.sweeping.comparison import compare
 
-    letters = letters_of(ctx)
-    refuse_grids(letters)
-    _check_plot(plot, overwrite)
-    given: dict[str, Any] = dict(letters)
+    given = _fixed_letters(ctx, plot, overwrite)
     found = compare(id, _files(data), output=output, ignore=ignore or (), **given)
     _show(found, plot, overwrite, as_json)
 
@@ -77,16 +74,13 @@ def fit(
     """Fit letters of an entry to measured points: values, errors, correlations, goodness of fit."""
     from theorem_engine.sweeping.fit import fit
 
-    letters = letters_of(ctx)
-    refuse_grids(letters)
+    given = _fixed_letters(ctx, plot, overwrite)
     names = [name for words in free or () for name in words.split(",")]
     if not names:
         raise BadRequest("fit needs --free LETTER: the letters to be fitted")
-    _check_plot(plot, overwrite)
     ends: dict[str, Any] = {
         name: tuple(text.split(":")) for name, text in named_values("--bounds", bounds or ()).items()
     }
-    given: dict[str, Any] = dict(letters)
     found = fit(
         id, _files(data), free=names, output=output, start=named_values("--start", start or ()),
         bounds=ends, ignore=ignore or (), **given,
@@ -117,6 +111,14 @@ def export(
     else:
         write_whole(out, text, overwrite=overwrite)
         print(f"wrote {out}: {len(text.splitlines())} lines")
+
+
+def _fixed_letters(ctx: typer.Context, plot: Path | None, overwrite: bool) -> dict[str, Any]:
+    """Letters that the data do not vary; errors for grids and for a picture that could not be written."""
+    letters = letters_of(ctx)
+    refuse_grids(letters)
+    _check_plot(plot, overwrite)
+    return dict(letters)
 
 
 def _files(data: list[str] | None) -> Any:

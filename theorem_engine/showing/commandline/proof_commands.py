@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from theorem_engine.showing.commandline.arguments import PointQuery, Query, letters_of, refuse_grids
+from theorem_engine.showing.commandline.completion import Id
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Id of an entry, or its label in the paper.")]
 Output = Annotated[str | None, typer.Option(metavar="NAME", help="The output compared; the main one if left out.")]
 Json = Annotated[bool, typer.Option("--json", help="Print plain data, and nothing else, on stdout.")]
 

@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 from sympy.printing.c import C99CodePrinter
 
-from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, needed_helpers
+from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, chosen, needed_helpers
 from theorem_engine.showing.export.rules import Table
 from theorem_engine.showing.export.task import Task
 
@@ -194,12 +194,7 @@ class _Printer(C99CodePrinter):
         return f"sign({self._print(expr.args[0])})"
 
     def _print_Piecewise(self, expr: Any) -> str:
-        pairs = list(expr.args)
-        closed = pairs[-1].cond == sympy.true
-        text = str(self._print(pairs[-1].expr)) if closed else "NAN"
-        for value, condition in reversed(pairs[:-1] if closed else pairs):
-            text = f"(({self._print(condition)}) ? ({self._print(value)}) : ({text}))"
-        return text
+        return chosen(self, expr, "NAN", "(({condition}) ? ({value}) : ({rest}))")
 
 
 def write_c(program: Program, task: Task, tables: Sequence[Table], remark: str) -> str:

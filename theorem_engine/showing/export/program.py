@@ -350,6 +350,16 @@ def used_functions(program: Program) -> set[str]:
     return {type(call).__name__ for e in expressions for call in e.atoms(sympy.Function)}
 
 
+def chosen(printer: Any, expr: Any, otherwise: str, form: str) -> str:
+    """A function by cases, printed by a form with the places condition, value and rest."""
+    pairs = list(expr.args)
+    closed = pairs[-1].cond == sympy.true
+    text = str(printer._print(pairs[-1].expr)) if closed else otherwise
+    for value, condition in reversed(pairs[:-1] if closed else pairs):
+        text = form.format(condition=printer._print(condition), value=printer._print(value), rest=text)
+    return text
+
+
 def needed_helpers(
     program: Program, printer: Any, helpers: Collection[str], uses: Mapping[str, Sequence[str]], language: str
 ) -> list[str]:

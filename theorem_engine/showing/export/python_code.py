@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import sympy
 from sympy.printing.numpy import NumPyPrinter
 
-from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, needed_helpers
+from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, chosen, needed_helpers
 from theorem_engine.showing.export.rules import Table
 from theorem_engine.showing.export.task import Task
 
@@ -121,12 +120,7 @@ class _Printer(NumPyPrinter):
         return first
 
     def _print_Piecewise(self, expr: Any) -> str:
-        pairs = list(expr.args)
-        closed = pairs[-1].cond == sympy.true
-        text = str(self._print(pairs[-1].expr)) if closed else "math.nan"
-        for value, condition in reversed(pairs[:-1] if closed else pairs):
-            text = f"numpy.where({self._print(condition)}, {self._print(value)}, {text})"
-        return text
+        return chosen(self, expr, "math.nan", "numpy.where({condition}, {value}, {rest})")
 
 
 def write_python(program: Program, task: Task, tables: Sequence[Table], remark: str) -> str:

@@ -104,13 +104,16 @@ class _Reader:
         return Tree("script", found.parts, level=ATOM) if is_mark else found
 
     def atom(self) -> Tree:
-        """One letter, number, sign, group or command."""
+        """One letter, number, sign, group or command; nothing where the text ends too early."""
+        if not self.tokens:
+            return EMPTY
         token = self.tokens.pop()
         name = token[1:] if token[0] == "\\" else ""
         if token == "{":
             return self.row("}")
         if name == "slot":
-            return self.slots[int(self.word())]
+            number = self.word()
+            return self.slots.get(int(number), EMPTY) if number.isdecimal() else EMPTY
         if name in ("frac", "tfrac", "dfrac"):
             return over(self.atom(), self.atom())
         if name == "sqrt":
@@ -142,7 +145,7 @@ class _Reader:
 
     def fenced(self) -> Tree:
         r"""What stands between \left and \right."""
-        left = self.tokens.pop()[-1]
+        left = self.tokens.pop()[-1] if self.tokens else "("
         parts = []
         while self.tokens and self.tokens[-1] not in (r"\right", r"\bigr", r"\Bigr"):
             parts.append(self.scripted())
@@ -153,6 +156,8 @@ class _Reader:
 
     def word(self) -> str:
         """The plain text of a group, or of the one letter that stands for it."""
+        if not self.tokens:
+            return ""
         if (first := self.tokens.pop()) != "{":
             return first
         letters = []

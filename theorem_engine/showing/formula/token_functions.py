@@ -12,6 +12,7 @@ from theorem_engine.language.operators.channel import (
     TokenMax,
     TokenSort,
 )
+from theorem_engine.language.operators.spectrum_sum import SpectrumSum
 from theorem_engine.language.operators.stochastic import BatchSum, TokenSum
 from theorem_engine.showing.formula.tree import (
     ATOM,
@@ -22,6 +23,7 @@ from theorem_engine.showing.formula.tree import (
     call,
     held,
     row,
+    scope,
     script,
     sign,
 )
@@ -35,6 +37,15 @@ def token_sum(pen: Pen, node: Any) -> Tree:
     """A sum over the tokens of a sequence."""
     pen.functions["Σ_ℓ"] = "sum over the tokens of a sequence"
     return row(script(_SUM_SIGN, _ELL), JOINT, held(pen.write(node.args[0]), PRODUCT), level=PRODUCT)
+
+
+@writes(SpectrumSum)
+def spectrum_sum(pen: Pen, node: Any) -> Tree:
+    """A sum over all modes."""
+    (name,) = pen.bind([node.index], "number of a mode, from one on")
+    below = row(name, sign("="), sign("1"))
+    inside = held(pen.write(node.body), PRODUCT)
+    return scope(row(script(_SUM_SIGN, below), JOINT, inside, level=PRODUCT), frozenset({node.index}))
 
 
 @writes(BatchSum)

@@ -238,7 +238,7 @@ def test_a_list_may_hold_values_with_brackets():
     ("arguments", "says"),
     [
         (("--all", "t=0.3"), "--all checks entries at points of their own"),
-        (("gaussian.erf-mean", "t=0.3", "g=1", "--points", "3"), "--points, --jobs, --out and --fresh"),
+        (("gaussian.erf-mean", "t=0.3", "g=1", "--points", "3"), "--scheduler, --out, --fresh and --ledger"),
         (("gaussian.erf-mean", "--points", "0"), "points=0 is not a whole number of at least 1"),
     ],
 )

@@ -1,0 +1,120 @@
+"""Many points: sweeps by axes beside hand-written NumPy, and what a cluster of two workers costs and gains."""
+
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import numpy as np
+from scipy import special
+
+import theorem_engine as te
+from benchmarks.timing import best, line
+from theorem_engine.sweeping.executors import Serial
+
+POINT = {"lam": "0.1", "gamma": "0.7", "d": 400, "L": 10}
+SIDE = 1000
+
+
+def hand_written(kappa, nu, lam=0.1, gamma=0.7, d=400, L=10, eps=0.0):
+    """Risk and excess on the manifold as a user would write them."""
+
+    def square(t, g):
+        return 1 - 8 * special.owens_t(np.sqrt(2) * t / np.sqrt(1 + 2 * g**2), 1 / np.sqrt(1 + 4 * g**2))
+
+    tau, g = lam * np.sqrt(d / 2), lam * gamma
+    own = 1 - 2 * nu * special.erf(tau * kappa / np.sqrt(1 + 2 * g**2)) + square(tau * kappa, g)
+    excess = gamma**2 * own + (L - 1) * square(0.0, lam)
+    return eps**2 + excess, excess
+
+
+def sweeps():
+    """Ratios for 10^6 points."""
+    axis = np.linspace(-0.9, 0.9, SIDE)
+    flat = [x.ravel() for x in np.meshgrid(axis, axis, indexing="ij")]
+    rival = best(lambda: hand_written(*flat))
+    broadcast = best(lambda: hand_written(axis[:, None], axis[None, :]))
+
+    def ours(errors):
+        return te.sweep("marion2025.manifold-risk", kappa=axis, nu=axis, errors=errors, **POINT)
+
+    found = ours(False)
+    assert np.allclose(found["risk"].values.ravel(), hand_written(*flat)[0], rtol=1e-12)
+    values, errors = best(lambda: ours(False)), best(lambda: ours(True))
+    line("NumPy on 10^6 points over a sweep of them, values", f"{rival / values:.2f}", "wanted: at least 0.7")
+    line("the same with errors", f"{rival / errors:.2f}", "wanted: at least 0.2")
+    line("NumPy broadcast by hand over the sweep, values", f"{broadcast / values:.2f}")
+    line("a sweep with errors over one without", f"{errors / values:.2f}", "wanted: at most 3")
+    wide = {"kappa": np.linspace(-0.6, 0.6, SIDE), "theta": np.linspace(-0.6, 0.6, SIDE)}
+    fixed = {"nu": "0.3", "eta": "0.1", "rho": "0.05", **POINT}
+    both = [best(lambda e=e: te.sweep("marion2025.risk", errors=e, **wide, **fixed), repeat=3) for e in (False, True)]
+    line("the same NumPy (two outputs) over marion2025.risk (seven)", f"{rival / both[0]:.2f}", "wanted: at least 0.7")
+    line("marion2025.risk with errors over without", f"{both[1] / both[0]:.2f}", "wanted: at most 3")
+    line("peak memory, MB", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f}")
+
+
+@contextmanager
+def machines(count):
+    """The address of a scheduler with so many workers on this machine."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    here = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.getcwd()}
+
+    def started(*words):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen([sys.executable, "-m", *words, "--no-dashboard"], env=here, **quiet)
+
+    processes = [started("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port)]
+    try:
+        worker = ("distributed.cli.dask_worker", address, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny")
+        processes += [started(*worker) for _ in range(count)]
+        import distributed
+
+        with distributed.Client(address, timeout=120, set_as_default=False) as client:
+            client.wait_for_workers(count, timeout=120)
+        yield address
+    finally:
+        for process in reversed(processes):
+            process.kill()
+            process.wait()
+
+
+def clusters():
+    """Milliseconds of a point beyond its evaluation, and the speed-up of two workers."""
+    cheap = {"lam": te.grid("0.1", 1, 400), "gamma": 1, "d": 400, "L": 10, "errors": False}
+    # about a tenth of a second each
+    dear = {"gamma": te.grid(1, 3, 60), "d": 50, "L": 4}
+
+    def seconds(id, query, **where):
+        begin = time.perf_counter()
+        te.sweep(id, **query, **where)
+        return time.perf_counter() - begin
+
+    alone = {id: min(seconds(id, query, executor=Serial()) for _ in range(2))
+             for id, query in (("marion2025.oracle-risk", cheap), ("marion2025.optimal-lambda", dear))}  # fmt: skip
+    with machines(1) as address:
+        seconds("marion2025.oracle-risk", cheap, scheduler=address)
+        one = min(seconds("marion2025.oracle-risk", cheap, scheduler=address) for _ in range(2))
+    beyond = 1000 * (one - alone["marion2025.oracle-risk"]) / 400
+    line("milliseconds of a point on a cluster beyond its evaluation", f"{beyond:.2f}", "wanted: at most 3")
+    with machines(2) as address:
+        # each worker imports the paper at its first point
+        seconds("marion2025.optimal-lambda", dear, scheduler=address)
+        two = min(seconds("marion2025.optimal-lambda", dear, scheduler=address) for _ in range(2))
+    gain = alone["marion2025.optimal-lambda"] / two
+    line("speed-up of two workers over one process", f"{gain:.2f}", "wanted: at least 1.7")
+
+
+def report():
+    """Sweeps by axes, then clusters."""
+    sweeps()
+    clusters()
+
+
+if __name__ == "__main__":
+    report()

@@ -1,0 +1,1 @@
+"""Best-known limits of high-dimensional statistics: spectra, regressions, perceptrons, memories, dynamics."""

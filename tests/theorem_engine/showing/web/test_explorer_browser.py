@@ -1,0 +1,143 @@
+"""The explorer in a browser: a slider moves the curve, own points appear, a check is watched, a bad value is told."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("selenium", reason="make browser-test installs it")
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(shutil.which("chromedriver") is None, reason="make browser-test installs chromium-driver"),
+]
+ROOT = Path(__file__).resolve().parents[4]
+#: Seconds to wait for anything; workers import the registry first.
+PATIENCE = 90
+
+
+@pytest.fixture(scope="module")
+def address(book):
+    with socket.socket() as line:
+        line.bind(("127.0.0.1", 0))
+        port = line.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "theorem_engine", "serve", str(book), "--port", str(port), "--jobs", "1"],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    for _ in range(600):
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    yield f"http://127.0.0.1:{port}"
+    process.terminate()
+    process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def driver(address, tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    folder = tmp_path_factory.mktemp("profile")
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     f"--user-data-dir={folder}", "--window-size=1100,1200"):  # fmt: skip
+        options.add_argument(argument)
+    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"), log_output=os.devnull)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    found = webdriver.Chrome(options=options, service=service)
+    found.get(f"{address}/gaussian/erf-square.html")
+    until(found, lambda: curve(found))
+    yield found
+    found.quit()
+
+
+def until(driver, condition):
+    return WebDriverWait(driver, PATIENCE, 0.1).until(lambda _: condition())
+
+
+def curve(driver):
+    return driver.execute_script(
+        "var p = document.querySelector('#explored .curve'); return p ? p.getAttribute('d') : '';"
+    )
+
+
+def test_a_slider_moves_the_data_of_the_curve_with_the_keyboard_alone(driver):
+    before = curve(driver)
+    bar = driver.find_element(By.CSS_SELECTOR, "[data-slider=g]")
+    for _ in range(3):
+        bar.send_keys(Keys.PAGE_UP)
+    until(driver, lambda: curve(driver) not in ("", before))
+    field = driver.find_element(By.CSS_SELECTOR, "input[data-letter=g][type=text]")
+    assert float(field.get_attribute("value")) != 0.5
+
+
+def test_a_bad_value_gives_the_sentence_of_the_engine(driver):
+    field = driver.find_element(By.CSS_SELECTOR, "input[data-letter=g][type=text]")
+    kept = field.get_attribute("value")
+    field.clear()
+    field.send_keys("-1", Keys.ENTER)
+    until(driver, lambda: "outside [0, oo)" in driver.find_element(By.ID, "explorer-said").text)
+    field.clear()
+    field.send_keys(kept, Keys.ENTER)
+    until(driver, lambda: "outside" not in driver.find_element(By.ID, "explorer-value").text)
+    # what a browser notes of refused questions is about the network, not an error of a script
+    assert all("422" in entry["message"] for entry in driver.get_log("browser"))
+
+
+def test_points_of_ones_own_appear(driver, tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("t,value\n-1,0.5\n0.5,0.25\n2,0.9\n")
+    driver.find_element(By.ID, "own").send_keys(str(path))
+    until(driver, lambda: len(driver.find_elements(By.CSS_SELECTOR, "#explored .own")) == 3)
+    path.write_text("a,b\n1,2\n")
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    driver.find_element(By.ID, "own").send_keys(str(other))
+    until(driver, lambda: "needs columns t and value" in driver.find_element(By.ID, "explorer-said").text)
+
+
+def test_a_kept_curve_stays_while_letters_move_on(driver):
+    before = curve(driver)
+    driver.find_element(By.ID, "keep").click()
+    bar = driver.find_element(By.CSS_SELECTOR, "[data-slider=g]")
+    bar.send_keys(Keys.HOME)
+    until(driver, lambda: curve(driver) not in ("", before))
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#explored .kept[d], #explored path.kept")) == 1
+    assert "g = " in driver.find_element(By.CSS_SELECTOR, "#explored .legend").text
+
+
+def test_digits_and_certificates_are_asked_for_on_the_page(driver):
+    field = driver.find_element(By.ID, "digits")
+    field.send_keys("30", Keys.ENTER)
+    until(driver, lambda: re.search(r"\d{29}", driver.find_element(By.ID, "explorer-value").text))
+    driver.find_element(By.ID, "certified").click()
+    until(driver, lambda: "(certified, balls" in driver.find_element(By.ID, "explorer-value").text)
+
+
+def test_a_link_brings_back_the_letters(driver, address):
+    driver.get(f"{address}/gaussian/erf-miss.html#point=%7B%22t%22%3A%223%22%7D")
+    until(driver, lambda: curve(driver))
+    assert driver.find_element(By.CSS_SELECTOR, "input[data-letter=t][type=text]").get_attribute("value") == "3"
+    driver.find_element(By.ID, "link").click()
+    until(driver, lambda: "%22t%22%3A%223%22" in driver.find_element(By.ID, "explorer-said").text)
+    driver.get(f"{address}/gaussian/erf-square.html")
+    until(driver, lambda: curve(driver))
+
+
+def test_a_check_is_watched_until_it_is_sure(driver):
+    driver.find_element(By.ID, "watch").click()
+    until(driver, lambda: "agrees" in driver.find_element(By.ID, "explorer-check").text)
+    assert "samples" in driver.find_element(By.ID, "explorer-check").text

@@ -1,0 +1,118 @@
+"""Networks in training and random networks in depth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy.integrate import solve_ivp
+from scipy.special import erf
+
+from .classics_spectra import columns
+from .simulator import simulator
+
+Point = Mapping[str, Any]
+#: Width of the linear network.
+WIDTH = 4
+
+
+@simulator(deterministic=True, tolerance=1e-6, covers=("u",))
+def linear_network(point: Point, rng: Generator, count: int) -> dict[str, Any]:
+    """Gradient flow of both matrices of a linear network in random frames, and the strength of one mode at the end."""
+    target, start, time = (float(point[name]) for name in ("s", "u0", "time"))
+    if 2 * time * max(target, start) > 1e4:
+        raise ValueError("the flow of the matrices takes too long to follow here")
+
+    def one() -> float:
+        out, hidden, back = (np.linalg.qr(rng.standard_normal((WIDTH, WIDTH)))[0] for _ in range(3))
+        # a second mode is learned beside the one that is measured
+        strengths, starts = np.zeros(WIDTH), np.zeros(WIDTH)
+        strengths[:2], starts[:2] = (target, target / 2 + 0.3), (start, 0.2)
+        wanted = out @ np.diag(strengths) @ back.T
+        second, first = out @ np.diag(np.sqrt(starts)) @ hidden.T, hidden @ np.diag(np.sqrt(starts)) @ back.T
+
+        def slope(_: float, flat: Any) -> Any:
+            upper, lower = flat.reshape(2, WIDTH, WIDTH)
+            gap = wanted - upper @ lower
+            return np.stack([gap @ lower.T, upper.T @ gap]).ravel()
+
+        flow = solve_ivp(slope, (0, time), np.stack([second, first]).ravel(), method="DOP853", rtol=1e-10, atol=1e-13)
+        upper, lower = flow.y[:, -1].reshape(2, WIDTH, WIDTH)
+        return float(out[:, 0] @ upper @ lower @ back[:, 0])
+
+    return {"u": [one() for _ in range(count)]}
+
+
+#: Width of the random network, its layers, and those at the beginning that are not read.
+NEURONS, LAYERS, SKIPPED = 200, 30, 10
+
+
+@simulator(size=NEURONS, orders=(1.0,), cost=2.0, covers=("sw2", "q"), takes=("sw2",))
+def deep_signals(point: Point, rng: Generator, count: int) -> dict[str, Any]:
+    """Variance of the inputs deep in a random network with the weights predicted, and how a small difference grows.
+
+    At the edge a difference keeps its length, so that the variance of the weights over its growth is itself.
+    """
+    width, bias2, weight2 = int(point.get("size", NEURONS)), float(point["sb2"]), float(point["sw2"])
+    is_erf = point["nonlinearity"] == "erf"
+
+    def one() -> dict[str, Any]:
+        # a start near the variance deep inside is forgotten sooner
+        inputs = np.sqrt(bias2 + weight2 / 3) * rng.standard_normal(width)
+        lengths, growths = [], []
+        for layer in range(LAYERS):
+            weights = np.sqrt(weight2 / width) * rng.standard_normal((width, width))
+            slopes = 2 / np.sqrt(np.pi) * np.exp(-(inputs**2)) if is_erf else 1 / np.cosh(inputs) ** 2
+            tangent = rng.standard_normal(width)
+            growth = np.sum((weights @ (slopes * tangent)) ** 2) / np.sum(tangent**2)
+            inputs = weights @ (erf(inputs) if is_erf else np.tanh(inputs))
+            inputs = inputs + np.sqrt(bias2) * rng.standard_normal(width)
+            if layer >= SKIPPED:
+                lengths.append(np.mean(inputs**2))
+                growths.append(growth)
+        return {"q": np.mean(lengths), "sw2": weight2 / np.mean(growths)}
+
+    return columns([one() for _ in range(count)])
+
+
+#: Inputs of the unit that learns, and students that learn at once.
+INPUTS, TOGETHER = 200, 100
+
+
+@simulator(size=INPUTS, orders=(1.0,), cost=2.0, covers=("R", "Q", "risk"))
+def online_descent(point: Point, rng: Generator, count: int) -> dict[str, Any]:
+    """Stochastic gradient descent of one erf unit on fresh samples, and its error on the law of the samples."""
+    overlap, norm2, rate, time = (float(point[name]) for name in ("R", "Q", "eta", "time"))
+    length2, noise2 = float(point.get("T", 1.0)), float(point.get("s2", 0.0))
+    inputs = int(point.get("size", INPUTS))
+    if time > 50:
+        raise ValueError("so many steps take too long to simulate")
+    steps = int(time * inputs)
+    left = time * inputs - steps
+    found: list[dict[str, Any]] = []
+    while len(found) < count:
+        students = min(TOGETHER, count - len(found))
+        teacher = np.zeros(inputs)
+        teacher[0] = np.sqrt(length2)
+        weights = np.zeros((students, inputs))
+        weights[:, 0] = overlap / np.sqrt(length2)
+        weights[:, 1] = np.sqrt(max(0.0, norm2 - overlap**2 / length2))
+        for step in range(steps + (left > 0)):
+            samples = rng.standard_normal((students, inputs))
+            own = np.sum(weights * samples, axis=1)
+            wanted = erf(samples @ teacher / np.sqrt(2)) + np.sqrt(noise2) * rng.standard_normal(students)
+            pull = np.sqrt(2 / np.pi) * np.exp(-(own**2) / 2) * (wanted - erf(own / np.sqrt(2)))
+            # the last step is the part of one that the time has left
+            weights += rate / inputs * (left if step == steps else 1.0) * pull[:, None] * samples
+        r, q = weights @ teacher, np.sum(weights**2, axis=1)
+        # the mean over inputs is that over the two scores, drawn for each student
+        first = rng.standard_normal((students, 400))
+        other = rng.standard_normal((students, 400))
+        beside = np.sqrt(np.maximum(q - r**2 / length2, 0))
+        score = (r / np.sqrt(length2))[:, None] * first + beside[:, None] * other
+        gap = erf(score / np.sqrt(2)) - erf(np.sqrt(length2 / 2) * first)
+        risk = np.mean(gap**2, axis=1) / 2
+        found += [{"R": a, "Q": b, "risk": c} for a, b, c in zip(r, q, risk, strict=True)]
+    return columns(found)

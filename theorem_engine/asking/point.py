@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from theorem_engine.asking.rational_relations import decide
 from theorem_engine.base.errors import (
     BadNumber,
     Infeasible,
@@ -136,6 +137,9 @@ def meets(relation: Any, values: Mapping[Any, Any]) -> bool:
         if isinstance(value, Structured):
             value = value.single()
         return value is not None and compare(value, float(bound) if bound.is_infinite else _fraction(bound)) == 0
+    decided = decide(relation, values)
+    if decided is not None:
+        return decided
     return bool(relation.xreplace({letter: as_sympy(values[letter]) for letter in letters}) == sympy.true)
 
 

@@ -172,8 +172,11 @@ class Backend(ABC):
             # doubles of NumPy are given so that overflow ends in infinity: what solvers return must not end that
             double = next((type(v) for v in values if isinstance(v, float) and type(v) is not float), None)
             for function, sources, results in steps:
-                for slot, value in zip(results, function(*[memory[i] for i in sources]), strict=True):
-                    memory[slot] = double(value) if double is not None and type(value) is float else value
+                found = function(*[memory[i] for i in sources])
+                if double is not None:
+                    found = [double(value) if type(value) is float else value for value in found]
+                for slot, value in zip(results, found, strict=True):
+                    memory[slot] = value
             return [memory[i] for i in targets]
 
         return run

@@ -7,6 +7,7 @@ not cancel, so quadrature takes over there; the smaller error estimate wins.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -100,7 +101,7 @@ class _Lowered:
             self.detail = "residues"
             return totals, errors
         with np.errstate(all="ignore"):
-            near = float(_felt(distance, np.array(totals), np.array(sizes), trusted))
+            near = distance * _shrinkage(_strength(totals, sizes) if trusted else 1 / UNKNOWN, math.log)
             table, gaps = self.quadrature.at_point(values, ratio, spike, near)
         better = [not trusted or gap < e for gap, e in zip(gaps, errors, strict=True)]
         self.detail = f"quadrature for {sum(better)} of {len(better)}"
@@ -165,7 +166,23 @@ def _felt(distance: Any, totals: Any, sizes: Any, trusted: Any) -> Any:
     """
     parts = np.where(sizes > 0, sizes / np.maximum(np.abs(totals), np.abs(sizes) * UNKNOWN), 1.0)
     strength = np.where(trusted & np.isfinite(parts).all(axis=0), np.maximum(parts.max(axis=0), 1.0), 1 / UNKNOWN)
-    return distance * EXPONENT / (EXPONENT + np.log(strength) / 2)
+    return distance * _shrinkage(strength, np.log)
+
+
+def _strength(totals: Sequence[float], sizes: Sequence[float]) -> float:
+    """The largest of a pole's parts over their sum at one point, where plain floats cost less than arrays."""
+    strength = 1.0
+    for total, size in zip(totals, sizes, strict=True):
+        if size:
+            part = size / max(abs(total), size * UNKNOWN)
+            if not part < math.inf:
+                return 1 / UNKNOWN
+            strength = max(strength, part)
+    return strength
+
+
+def _shrinkage(strength: Any, log: Callable[[Any], Any]) -> Any:
+    return EXPONENT / (EXPONENT + log(strength) / 2)
 
 
 class _Pole:
@@ -219,11 +236,13 @@ class _Pole:
             _polish(self.value_and_slope, root, values)
             for root in scalar_roots([float(c) for c in self.coefficients(*values)])
         ]
-        good = all(abs(z) < 1e150 for z in polished)
-        everything = [*polished, *(z.conjugate() for z in polished if z.imag > 0)]
-        for i, z in enumerate(everything):
-            for other in everything[:i]:
-                good = good and not abs(z - other) < CLOSE * abs(z)
+        good = True
+        for i, z in enumerate(polished):
+            size = abs(z)
+            # of a root and its conjugate the distance is twice the imaginary part
+            good = good and size < 1e150 and not 0 < 2 * z.imag < CLOSE * size
+            for other in polished[:i]:
+                good = good and not abs(z - other) < CLOSE * size and not abs(z.conjugate() - other) < CLOSE * size
         return [(z, 2 if z.imag > 0 else 1) for z in polished], good
 
     def array_places(self, values: Sequence[Any], count: int) -> tuple[Any, Any, Any]:

@@ -58,7 +58,7 @@ class Quadrature:
 
 def _midpoints_needed(distance: Any) -> int:
     """Nodes of the midpoint rule that serve all these distances, in a few sizes only; zero where it does not."""
-    nearest = float(np.min(distance))
+    nearest = distance if isinstance(distance, float) else float(np.min(distance))
     if nearest * MOST_MIDPOINTS <= EXPONENT:
         return 0
     count = 16

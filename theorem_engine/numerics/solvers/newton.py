@@ -152,8 +152,9 @@ def newton_step(x: Sequence[float], flat: Sequence[float], positive: Sequence[bo
         row = [((i == k) - slopes[k]) * (x[k] if positive[k] else 1.0) for k in range(size)]
         rows.append([*row, flat[i] - x[i]])
     for k in range(size):
-        pivot = max(range(k, size), key=lambda i: abs(rows[i][k]))
-        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for i in range(k + 1, size):
+            if abs(rows[i][k]) > abs(rows[k][k]):
+                rows[k], rows[i] = rows[i], rows[k]
         head = rows[k][k]
         if not 0 < abs(head) < math.inf:
             return []

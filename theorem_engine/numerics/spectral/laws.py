@@ -49,6 +49,8 @@ def multiply(a: Series, b: Series) -> Series:
 
 def divide(a: Series, b: Series) -> Series:
     """Quotient of two truncated power series of equal length."""
+    if len(a) == 1:
+        return [a[0] / b[0]]
     result: Series = []
     for k in range(len(a)):
         top = a[k]
@@ -69,13 +71,13 @@ def resolvents(z: Any, ratio: Any, spike: Any, forms: Sequence[str], order: int,
     low, high = ((1 - ratio) / (1 + width)) ** 2, (1 + width) ** 2
     root = [kit.sqrt(z - low) * kit.sqrt(z - high)]
     shift = z - 1 - ratio
-    # S^2 is the quadratic q0 + 2 (z - 1 - ratio) h + h^2
-    square = [None, 2 * shift, 1, *([0] * order)]
-    for k in range(1, order):
-        top = square[k] - sum((root[i] * root[k - i] for i in range(1, k)), 0 * shift)
-        root.append(top / (2 * root[0]))
     outer = [shift + root[0]]
     if order > 1:
+        # S^2 is the quadratic q0 + 2 (z - 1 - ratio) h + h^2
+        square = [None, 2 * shift, 1, *([0] * order)]
+        for k in range(1, order):
+            top = square[k] - sum((root[i] * root[k - i] for i in range(1, k)), 0 * shift)
+            root.append(top / (2 * root[0]))
         outer += [outer[0] / root[0], *root[2:]]
     result: dict[str, Series] = {}
     bulk: Series = []

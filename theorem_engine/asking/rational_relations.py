@@ -77,7 +77,7 @@ def _rational(expression: Any) -> Value | None:
 
 _JOINS: dict[Any, Callable[[list[Fraction]], Fraction]] = {
     sympy.Add: lambda terms: sum(terms, Fraction()),
-    sympy.Mul: math.prod,
+    sympy.Mul: lambda factors: math.prod(factors, start=Fraction(1)),
     sympy.Abs: lambda only: abs(only[0]),
     sympy.Max: max,
     sympy.Min: min,

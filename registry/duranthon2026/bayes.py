@@ -3,7 +3,7 @@
 from sympy import Eq, oo
 
 from theorem_engine import Output, Source, proposition
-from theorem_engine.language.identity import Equation, Ordering, SpecialValue, applied, own
+from theorem_engine.language.identity import Derivative, Equation, Ordering, SpecialValue, applied, own
 from theorem_engine.registry.duranthon2026.notation import (
     MODEL,
     RISK,
@@ -33,6 +33,8 @@ BETWEEN = "duranthon2026.element-wise-bound"
     checks=("duranthon2026.bayes_estimator",),
     identities=(
         SpecialValue({L: 1}, "risk", 0, points=({"nu": 2},), options=SPIKED),
+        Derivative("risk", nu, applied("duranthon2026.bayes-slope"), points=PLACES[:1], options=SPIKED),
+        Derivative("risk", nu, applied("duranthon2026.bayes-slope"), points=PLACES[:1], options=MAX),
         Equation(own("risk", nu=nu / 2, L=2), applied(BETWEEN, L=2), points=({"nu": 3}, {"nu": 8}), options=SPIKED),
         Ordering(own("risk"), applied(BETWEEN), points=PLACES, options=SPIKED),
         Ordering(applied(BETWEEN), applied("duranthon2026.linear-risk"), points=PLACES, options=SPIKED),

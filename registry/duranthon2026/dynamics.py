@@ -1,6 +1,8 @@
 """The closed gradient flow of the order parameters, and the minimum in which k and v have changed places."""
 
-from sympy import Abs, And, Eq, Gt, Integer, Matrix, Max, Rational, sqrt
+from dataclasses import replace
+
+from sympy import Abs, And, Eq, Gt, Integer, Matrix, Max, Rational, false, sqrt
 
 from theorem_engine import (
     REAL,
@@ -9,6 +11,7 @@ from theorem_engine import (
     Eigenvalues,
     Flow,
     Interval,
+    LengthMean,
     LocalMinimum,
     Output,
     Source,
@@ -40,10 +43,10 @@ from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
 from theorem_engine.registry.duranthon2026.weights import weights_of
 
 time = var("time", "t", "time of the flow", Interval(0, 1000), typical=(0, 0.3))
-#: The minimum is known for these; a user's own normalised kernel may be tried.
+#: The minimum is known for these (of linear weights, that there is none); a user's own kernel may be tried.
 mismatched_activation = var(
     "activation", r"\sigma", "how scores become weights",
-    Activation.of({name: ACTIVATIONS[name] for name in ("softmax", "softplus")}),
+    Activation.of({name: ACTIVATIONS[name] for name in ("softmax", "softplus", "erf", "linear")}),
 )  # fmt: skip
 e_kk = var("e_kk", r"\partial_{q_{kk}}\mathcal{E}", "derivative of the risk in q_kk", REAL)
 e_vv = var("e_vv", r"\partial_{q_{vv}}\mathcal{E}", "derivative of the risk in q_vv", REAL)
@@ -143,29 +146,36 @@ def gradient_flow(m, *, population):
     return {**{q.name: part.xreplace(final) for q, part in here.items()}, "risk": law.reading()}
 
 
+def where_it_is_known(m):
+    """The four overlaps at the known place: those of erf are smaller, as its weights saturate."""
+    first = (3, 95, 12, 1) if m.activation == "erf" else (30, 200, 35, 0)
+    return {x: Descent(Rational(value, 100), known=KNOWN) for x, value in zip(FOUR, first, strict=True)}
+
+
 @result(
     "duranthon2026.mismatched-minimum",
     costly=True,
     title="The local minimum in which k has turned to v* and v to k*",
     source=Source("2509.21936", "Figure 5"),
-    given=(task, nu, L, mismatched_activation),
+    given=(task, nu, L, mismatched_activation, shift),
+    given_rules=SHIFT_RULES,
     outputs={
         "risk": RISK,
-        **SEVEN,
-        "eigenvalues": Output("Hessian eigenvalues in the span of k*, v* and two further directions, falling"),
+        **{name: replace(output, optional=True) for name, output in SEVEN.items()},
+        "eigenvalues": Output(
+            "Hessian eigenvalues in the span of k*, v* and two further directions, falling", optional=True
+        ),
         "exists": Output("whether all of them are positive and k is mainly along v*", existence=True),
     },
     assumes=MODEL,
     requires=(FINITE_SPIKE,),
     needs={"population": "duranthon2026.population-risk"},
-    recipe={
-        letter: Descent(value, known=KNOWN)
-        for letter, value in zip(FOUR, (Rational(3, 10), 2, Rational(7, 20), 0), strict=True)
-    },
+    recipe=where_it_is_known,
     checks=(
         "duranthon2026_descent.stationary_point",
         "duranthon2026_descent.mismatched_basin",
         "duranthon2026_descent.mismatched_curvatures",
+        "duranthon2026_slopes.mismatched_valley",
     ),
     marks="DVE",
     notes=(
@@ -173,6 +183,9 @@ def gradient_flow(m, *, population):
         "Existence is numerical evidence. Spiked softmax: nu = 1 from L = 7 on (lost in a direction transverse to k* "
         "and v*), nu = 5 from L = 3 on; max softmax: none at nu = 1, L = 10.",
         "For nu = 1 and 2 at L = 10 its risk exceeds that of uniform attention, 1 - 1/L.",
+        "Linear weights have none: as k grows along v* and v shrinks along k*, the risk falls to E L/(E L + nu) in the "
+        "spiked task and to 1 - mu^2/E L in the max task, mu the mean of chi* at the hidden position. That limit is "
+        "the risk given for them, with exists = False.",
     ),
 )
 def mismatched_minimum(m, *, population):
@@ -183,7 +196,13 @@ def mismatched_minimum(m, *, population):
 
     Transverse to the span the Hessian is the 2 x 2 matrix of twice the derivatives in q_kk and q_vv, with the
     derivative in q_kv off the diagonal, once for each further direction.
+
+    Linear weights of a long k along v* are its score alone, and f = b c sum_l z*_l chi*_l of v = c k*, k = b v*.
     """
+    if m.activation == "linear":
+        here, mean_length = task_of(m), LengthMean(L, L)
+        valley = mean_length / (mean_length + nu) if here.is_marked else 1 - here.lead() ** 2 / mean_length
+        return {"risk": valley, "exists": false}
     norms = {q_kk: m_kk**2 + m_kv**2, q_vv: m_vk**2 + m_vv**2, q_kv: m_kk * m_vk + m_kv * m_vv}
     place = {q.name: norms.get(q, q) for q in ORDER}
     risk = population.risk.at(m, **place)

@@ -1,0 +1,102 @@
+"""Slopes of the Bayes risk, noise of gradients where it is attained, and the valley of mismatched linear weights."""
+
+import numpy as np
+
+from .duranthon2026_model import labels, lengths, posterior, sequences
+from .simulator import simulator
+
+#: Change of the signal over which differences are taken, relative to it, and the least.
+STEP = 1e-3
+#: Sequences that ratios are formed on first; the square of what these are off by remains.
+PILOT = 200_000
+
+
+@simulator(covers=("slope",), systematic=1e-5)
+def bayes_slope(point, rng, count):
+    """Differences of the posterior's variance, one minus its sum of squares, at two signals and the same noise."""
+    nu = float(point["nu"])
+    step = STEP * max(nu, 0.1)
+    if np.isinf(nu):
+        raise ValueError("an infinite signal is not changed by a step")
+    # at the end of the range the difference is one-sided, and linear in the step
+    low, high = max(nu - step, 0.0), nu + step
+    found = []
+    numbers, shares = lengths(point)
+    for length, share in zip(numbers, rng.multinomial(count, shares), strict=True):
+        if share == 0:
+            continue
+        noise, spread = rng.standard_normal((share, length)), []
+        for signal in (low, high):
+            scores = noise.copy()
+            if point["task"] == "spiked":
+                # the place of the hidden token does not matter
+                scores[:, 0] += np.sqrt(signal)
+            chances = posterior({**point, "nu": signal}, scores)
+            spread.append(1 - np.einsum("nl,nl->n", chances, chances))
+        found.append((spread[1] - spread[0]) / (high - low))
+    return {"slope": np.concatenate(found)}
+
+
+@simulator(covers=("bayes", "element_wise"))
+def doubled(point, rng, count):
+    """Squared errors of the posterior mean of two tokens, and of the best weights of each alone at twice the signal."""
+    pair = {"task": "spiked", "L": 2, "nu": float(point["nu"])}
+    results = []
+    for task in (pair, {**pair, "nu": 2 * pair["nu"]}):
+        ((tokens, hidden),) = sequences(task, rng, count, 2)
+        scores, shift = tokens[:, :, 0], np.sqrt(task["nu"])
+        if task is pair:
+            weights = posterior(task, scores)
+        else:
+            # Bayes' rule for one token, shifted or not with equal chance
+            weights = 1 / (1 + np.exp((scores - shift) ** 2 / 2 - scores**2 / 2))
+        results.append((labels(task, rng, tokens, hidden) - np.einsum("nl,nl->n", weights, tokens[:, :, 1])) ** 2)
+    return dict(zip(("bayes", "element_wise"), results, strict=True))
+
+
+def _gradients(point, rng, count):
+    """Squared errors of the posterior mean, and the squared norms of its slopes in the scores and in the values."""
+    for tokens, hidden in sequences(point, rng, count, 2):
+        chances, values = posterior(point, tokens[:, :, 0]), tokens[:, :, 1]
+        answer = np.einsum("nl,nl->n", chances, values)
+        error = labels(point, rng, tokens, hidden) - answer
+        slopes = chances * (values - answer[:, None])
+        yield error**2, np.einsum("nl,nl->n", slopes, slopes), np.einsum("nl,nl->n", chances, chances)
+
+
+# a ratio of means over the pilot is off by its noise, whose square over the pilot is far below this
+@simulator(covers=("coefficient", "key", "value", "bayes"), systematic=1e-4)
+def gradient_noise(point, rng, count):
+    """Noise over curvature of gradients in k and v at the best weights: per component, what a sample costs.
+
+    A component of a token beside k* and v* is standard normal, whatever the rest, so that of a gradient in k has the
+    square |slope in the scores|^2 error^2, and the curvature is the mean of |slope|^2.
+    """
+    parts = [np.concatenate(x) for x in zip(*_gradients(point, rng, PILOT), strict=True)]
+    error, *norms = parts
+    bends = [norm.mean() for norm in norms]
+    if min(bends) == 0:
+        raise ValueError("a single token leaves nothing to choose: the risk does not depend on k")
+    ratios = [(error * norm).mean() / bend for norm, bend in zip(norms, bends, strict=True)]
+    error, *norms = [np.concatenate(x) for x in zip(*_gradients(point, rng, count), strict=True)]
+    key, value = (ratio + (error - ratio) * norm / bend for ratio, norm, bend in zip(ratios, norms, bends, strict=True))
+    return {"coefficient": key + value, "key": key, "value": value, "bayes": error}
+
+
+@simulator(covers=("risk",), systematic=1e-4)
+def mismatched_valley(point, rng, count):
+    """Least squared error of multiples of sum_l z*_l chi*_l: linear weights of a long k along v*, v along k*."""
+    if point["activation"] != "linear":
+        raise ValueError("only linear weights of a long key are its score alone")
+
+    def drawn(number):
+        features, answers = [], []
+        for tokens, hidden in sequences(point, rng, number, 2):
+            features.append(np.einsum("nl,nl->n", tokens[:, :, 0], tokens[:, :, 1]))
+            answers.append(labels(point, rng, tokens, hidden))
+        return np.concatenate(features), np.concatenate(answers)
+
+    features, answers = drawn(PILOT)
+    slope = (features * answers).mean() / (features**2).mean()
+    features, answers = drawn(count)
+    return {"risk": (answers - slope * features) ** 2}

@@ -155,11 +155,11 @@ def learning_coefficient(m, *, bayes):
         "bayes": bayes.at(m),
     }
     if m.when(Eq(m.L, 1)):
-        return {**found, "key": 0, "coefficient": delta**2 + value_noise / value_bend}
+        return {"coefficient": delta**2 + value_noise / value_bend, "key": 0, **found}
     return {
+        "coefficient": 2 * delta**2 + key_noise / key_bend + value_noise / value_bend,
+        "key": delta**2 + key_noise / key_bend,
         key_bend: mean_of(here, TRACE_2),
         key_noise: mean_of(here, times(TRACE, TRACE_2)) + 2 * mean_of(here, TRACE_3),
         **found,
-        "key": delta**2 + key_noise / key_bend,
-        "coefficient": 2 * delta**2 + key_noise / key_bend + value_noise / value_bend,
     }

@@ -1,4 +1,4 @@
-"""Random unit vectors, seen only through their inner products."""
+"""Random unit vectors, seen only through their inner products, and lengths of Gaussian ones."""
 
 from __future__ import annotations
 
@@ -27,3 +27,13 @@ def uniform_inner_products(dimension: int, axes: int, vectors: int, rng: Generat
         frame[:, i, axes + i] = np.sqrt(rng.chisquare(dimension - axes - i, size=count))
     frame /= np.linalg.norm(frame, axis=-1, keepdims=True)
     return frame
+
+
+def chi_square(normal: Any, freedom: Any) -> Any:
+    """The chi-square number that has the same probability below it as a standard normal number."""
+    import numpy as np
+    from scipy.special import gammainccinv, gammaincinv, ndtr
+
+    # of the two tails the smaller one keeps its digits
+    half, tail = freedom / 2, ndtr(-np.abs(normal))
+    return 2 * np.where(np.asarray(normal) > 0, gammainccinv(half, tail), gammaincinv(half, tail))

@@ -94,7 +94,7 @@ def between(component, length, freedom):
     ),
 )  # fmt: skip
 def bayes_risk(m):
-    """Even the best estimate mistakes the place: with probability zero in no dimension, and exponentially rarely.
+    """Even the best estimate sometimes mistakes the place, exponentially rarely as the dimension grows.
 
     beta is the square of the overlap of the two laws of a token, the integral of the root of their product. The
     factor (X_J.v*)^2 is a multiple v of a law with two more degrees of freedom.

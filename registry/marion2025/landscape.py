@@ -62,6 +62,7 @@ def kind(*eigenvalues):
     "marion2025.fixed-points",
     title="The five fixed points of the descent on the manifold",
     source=Source("2410.01537", "Propositions 8-9", guessed=True),
+    aliases=("marion2025.proposition-8", "marion2025.proposition-9"),
     given=(lam, gamma, d, L),
     outputs={
         "rate_k": Output("curvature along k at the oracle, on its sphere (multiplicity d - 2)", NONNEGATIVE),

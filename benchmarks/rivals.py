@@ -28,12 +28,13 @@ def bayes_risk_by_quad(nu, L):
 
 
 def least_risk_sampled(activation, nu, L, count, rng):
-    """Least risk over both scales on one fixed sample, by Nelder and Mead, and the spread of a loss there."""
+    """Least risk over both scales of normalised weights on one fixed sample, by Nelder and Mead, and the spread of a loss there."""
     scores = rng.standard_normal((count, L))
     scores[:, 0] += np.sqrt(nu)
 
     def losses(scales):
         weights = activation(scales[0] * scores)
+        weights /= weights.sum(axis=1, keepdims=True)
         return 1 - 2 * scales[1] * weights[:, 0] + scales[1] ** 2 * np.sum(weights**2, axis=1)
 
     found = optimize.minimize(lambda x: losses(x).mean(), [0.5, 0.5], method="Nelder-Mead",

@@ -10,6 +10,7 @@ from theorem_engine.asking.evaluation import compiled, evaluate_float64, plan_of
 from theorem_engine.asking.guard import guarded
 from theorem_engine.asking.point import Point
 from theorem_engine.backends import get_backend
+from theorem_engine.backends.rounded.number import bound_of, rounding_of
 from theorem_engine.base.errors import NotAvailable, NotConverged, TheoremEngineError
 from theorem_engine.base.random_sets import COUNT, UNSEEN, only, statistical_error
 from theorem_engine.base.reports import listening
@@ -36,7 +37,7 @@ def float64_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None =
     number = get_backend("rounded").number
     with np.errstate(all="ignore"):
         results = compiled(entry, point.options, "rounded")(*[number(v) for v in point.values])
-    return {symbol: _error_of(value) for symbol, value in zip(statement.targets(), results, strict=True)}
+    return {symbol: bound_of(value) for symbol, value in zip(statement.targets(), results, strict=True)}
 
 
 def _statistical_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None = None) -> dict[Any, float]:
@@ -72,7 +73,7 @@ def _statistical_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | N
     def error(symbol: Any, value: Any, column: Any, spread: float) -> float:
         equation = statement.equations[symbol]
         if isinstance(equation, sympy.Number) or equation in statement.given or isinstance(value, (bool, np.bool_)):
-            return _rounding_of(value)
+            return rounding_of(value)
         if np.all(column == float(value)):
             # infinite on all sets: the statement says so; else what was not seen
             return 0.0 if math.isinf(value) else UNSEEN / draws * max(1.0, abs(float(value)))
@@ -87,25 +88,6 @@ def _statistical_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | N
 def _known(error: float) -> float:
     """An error, infinite where it is no number."""
     return math.inf if math.isnan(error) else error
-
-
-def _error_of(value: Any) -> Any:
-    """The bound that a number carries, an array of them for an array; unknown is infinite."""
-    import numpy as np
-
-    if not hasattr(value, "error"):
-        return _rounding_of(value)
-    # sums of errors are rounded themselves
-    error = np.where(np.isnan(value.error), np.inf, 1.01 * np.asarray(value.error))
-    error = np.broadcast_to(error, np.broadcast_shapes(np.shape(value.value), error.shape))
-    return error if error.ndim else float(error)
-
-
-def _rounding_of(constant: Any) -> float:
-    """Error of an output that depends on no letter: a few roundings, or none for whole numbers."""
-    number = abs(constant) if isinstance(constant, (int, float, complex)) else 0.0
-    is_exact = isinstance(constant, bool) or not math.isfinite(number) or number == int(number)
-    return 0.0 if is_exact else number * 2.0**-50
 
 
 def is_statistical(entry: Entry, options: tuple[tuple[str, Any], ...]) -> bool:

@@ -1,160 +1,21 @@
-"""Vectorised NumPy in double precision: the default."""
+"""Vectorised NumPy in double precision: the default.
+
+The backend itself needs SymPy and is imported when it is asked for; the meanings of functions do not.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import sympy
-from sympy.printing.numpy import NumPyPrinter
+if TYPE_CHECKING:
+    from theorem_engine.backends.float64.backend import BACKEND, Float64
 
-from theorem_engine.backends.base import Backend, Numeric, outside_meanings, straight_line
-from theorem_engine.base.errors import NotAvailable
-from theorem_engine.base.exact import as_float
-from theorem_engine.language.domains import Structured
-from theorem_engine.planning.plan import Solve
+__all__ = ["BACKEND", "Float64"]
 
 
-def _softplus(x: Any) -> Any:
-    return np.logaddexp(0.0, x)
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from theorem_engine.backends.float64 import backend
 
-
-def _log_softplus(x: Any) -> Any:
-    # below -37 the logarithm of 1 + exp(x) is exp(x) to rounding, and may underflow
-    return np.where(np.less(x, -37.0), x, np.log(np.logaddexp(0.0, np.maximum(x, -37.0))))[()]
-
-
-def _largest_token(x: Any) -> Any:
-    # token by token: a maximum along a short axis costs many times more
-    return functools.reduce(np.maximum, (x[..., i : i + 1] for i in range(x.shape[-1])))
-
-
-def _token_log_sum(x: Any) -> Any:
-    top = _largest_token(x)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return top + np.log(np.matmul(np.exp(x - top), np.ones(x.shape[-1]))[..., None])
-
-
-@cache
-def namespace() -> dict[str, Any]:
-    """Numeric meaning of function names in generated code."""
-    from scipy import special
-
-    root_half_pi, root_half = float(np.sqrt(np.pi / 2)), float(np.sqrt(0.5))
-    inverse_root_2pi = float(1 / np.sqrt(2 * np.pi))
-    return {
-        "erf": special.erf,
-        "erfc": special.erfc,
-        "erfcx": special.erfcx,
-        "normal_pdf": lambda x: inverse_root_2pi * np.exp(-0.5 * x * x),
-        "normal_cdf": special.ndtr,
-        "mills": lambda x: root_half_pi * special.erfcx(root_half * x),
-        "OwenT": special.owens_t,
-        "LambertW": lambda x, k=0: special.lambertw(x, int(k)).real,
-        "expm1": np.expm1,
-        "log1p": np.log1p,
-        "loggamma": special.gammaln,
-        "positive_part": lambda x: np.maximum(x, 0.0),
-        # a product with ones is many times faster than a sum over a short axis
-        "TokenSum": lambda x: np.matmul(x, np.ones(np.shape(x)[-1]))[..., None],
-        "BatchSum": lambda x: np.sum(x, axis=(-2, -1), keepdims=True),
-        "TokenSort": lambda x: -np.sort(-x, axis=-1),
-        "TokenMax": _largest_token,
-        "TokenLogSum": _token_log_sum,
-        "softplus": _softplus,
-        "log_softplus": _log_softplus,
-    }
-
-
-class _Printer(NumPyPrinter):
-    """SymPy's NumPy printer, with maxima and branches that broadcast scalars against arrays."""
-
-    def _print_Integer(self, expr: Any) -> str:
-        # NumPy takes whole numbers of 64 bits and no longer ones; those beyond double precision are infinite
-        if abs(expr.p) < 2**53:
-            return str(expr.p)
-        try:
-            return f"({float(expr.p)!r})"
-        except OverflowError:
-            return "(inf)" if expr.p > 0 else "(-inf)"
-
-    def _print_Rational(self, expr: Any) -> str:
-        # the quotient of two long numbers may be a short one
-        if max(abs(expr.p), expr.q) < 2**53:
-            return f"{expr.p}/{expr.q}"
-        try:
-            return f"({expr.p / expr.q!r})"
-        except OverflowError:
-            return "(inf)" if expr.p > 0 else "(-inf)"
-
-    def _print_Max(self, expr: Any) -> str:
-        return self._fold("maximum", expr)
-
-    def _print_Min(self, expr: Any) -> str:
-        return self._fold("minimum", expr)
-
-    def _fold(self, function: str, expr: Any) -> str:
-        first, *rest = (self._print(arg) for arg in expr.args)
-        for other in rest:
-            first = f"{function}({first}, {other})"
-        return str(first)
-
-    def _print_Piecewise(self, expr: Any) -> str:
-        pairs = list(expr.args)
-        text = self._print(pairs[-1].expr) if pairs[-1].cond == sympy.true else "nan"
-        for value, condition in reversed(pairs[:-1] if pairs[-1].cond == sympy.true else pairs):
-            text = f"where({self._print(condition)}, {self._print(value)}, {text})"
-        return str(text)
-
-
-@cache
-def _printer() -> _Printer:
-    known = {name: name for name in namespace()}
-    return _Printer(
-        {"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True, "user_functions": known}
-    )
-
-
-def _refuse_unknown(lines: Sequence[tuple[Any, Any]], outside: Mapping[str, Any]) -> None:
-    """A function without a meaning in NumPy is refused by name; its name is never run."""
-    printer = _printer()
-    known = {*printer.known_functions, *printer._rewriteable_functions, *outside}
-    for function in {type(call) for _, expression in lines for call in expression.atoms(sympy.Function)}:
-        name = function.__name__
-        if name not in known and not hasattr(printer, f"_print_{name}"):
-            raise NotAvailable(f"the function {name} is not evaluated in double precision")
-
-
-class Float64(Backend):
-    """Double precision on scalars or on arrays of any shape."""
-
-    name = "float64"
-
-    def elementary(
-        self, inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]
-    ) -> Numeric:
-        """SymPy's NumPy printer with our assignments in place of its own elimination."""
-        code = straight_line(inputs, equations, outputs)
-        outside = outside_meanings(code.lines, self.name, namespace())
-        _refuse_unknown(code.lines, outside)
-        return sympy.lambdify(
-            code.inputs, tuple(code.results), modules=[{**namespace(), **outside}, "numpy"], printer=_printer(),
-            cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
-        )  # fmt: skip
-
-    def group(self, solve: Solve) -> Numeric:
-        """Newton with the symbolic Jacobian, vectorised over points."""
-        from theorem_engine.backends.float64.group import lower_group
-
-        return lower_group(solve, self)
-
-    def number(self, value: Any) -> Any:
-        """Nearest double; a value that is more than one number says itself what it becomes."""
-        return value.as_number(as_float, complex) if isinstance(value, Structured) else as_float(value)
-
-
-BACKEND = Float64()
+    return getattr(backend, name)

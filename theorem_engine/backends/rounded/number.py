@@ -7,17 +7,20 @@ What cannot be told is infinite.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from theorem_engine.backends.rounded.arrays import FUNCTION, NARROW, UNIT, quick_error
+from theorem_engine.base.exact import as_fraction
 
 __all__ = [
     "FUNCTION", "NARROW", "NORMAL", "SMALLEST", "UNIT", "Rounded", "each_place", "error_of", "spread", "underflow",
-    "value_of",
+    "value_of", "with_error",
 ]  # fmt: skip
 
 #: Below the smallest normal double results are rounded to multiples of the smallest one.
@@ -226,3 +229,33 @@ _WITHIN_HALF = {np.multiply, np.divide, np.sqrt, np.square}
 _ADDITIVE = {np.add, np.subtract, np.negative, np.positive, np.absolute, np.conjugate}
 #: Functions that take the exponential of a rounded square: how much of it, in units. ndtr rounds its argument first.
 _SQUARING: dict[Any, float] = {special.erfc: 1.0, special.ndtr: 2.0}
+
+
+def with_error(value: Any, number: Any) -> Any:
+    """The nearest double of an exact value, and how far it is from it; what is no number stays as it is."""
+    if isinstance(number, complex):
+        return Rounded(number, UNIT * abs(number))
+    if not isinstance(number, float):
+        return number
+    exact = as_fraction(value)
+    if exact is None or not np.isfinite(number):
+        return Rounded(number, 0.0 if exact is None and np.isinf(number) else 2 * UNIT * abs(number))
+    gap = abs(exact - Fraction(*number.as_integer_ratio()))
+    return Rounded(number, 1.001 * float(gap) if gap else 0.0)
+
+
+def bound_of(value: Any) -> Any:
+    """The bound that a result carries, an array of them for an array; unknown is infinite."""
+    if not hasattr(value, "error"):
+        return rounding_of(value)
+    # sums of errors are rounded themselves
+    error = np.where(np.isnan(value.error), np.inf, 1.01 * np.asarray(value.error))
+    error = np.broadcast_to(error, np.broadcast_shapes(np.shape(value.value), error.shape))
+    return error if error.ndim else float(error)
+
+
+def rounding_of(constant: Any) -> float:
+    """Error of an output that depends on no letter: a few roundings, or none for whole numbers."""
+    number = abs(constant) if isinstance(constant, (int, float, complex)) else 0.0
+    is_exact = isinstance(constant, bool) or not math.isfinite(number) or number == int(number)
+    return 0.0 if is_exact else number * 2.0**-50

@@ -66,7 +66,13 @@ def descent():
             gap = float(np.max(np.abs(found[name] - expected[name].values[:few])))
             same(0.0, gap, 1e-9, f"vector PGD in JAX, {name}")
         theirs = best(lambda run=run, few=few: run(pairs[:few], 200), 3) / (few * 200)
-        row(work, rival, theirs / ours, None if at_once else 2000, f"{1e6 * theirs:.3g} over {1e6 * ours:.3g} microseconds")
+        row(
+            work,
+            rival,
+            theirs / ours,
+            None if at_once else 2000,
+            f"{1e6 * theirs:.3g} over {1e6 * ours:.3g} microseconds",
+        )
 
 
 def online():
@@ -104,7 +110,13 @@ def online():
                 same(there.mean(), found[name].mean(), error, f"vector SGD in JAX, {name}")
         run(pairs[:few], 200, 0)
         theirs = best(lambda run=run, few=few: run(pairs[:few], 200, 0), 3) / (few * 200)
-        row(work, rival, theirs / mine, None if at_once else 150, f"{1e6 * theirs:.3g} over {1e6 * mine:.3g} microseconds")
+        row(
+            work,
+            rival,
+            theirs / mine,
+            None if at_once else 150,
+            f"{1e6 * theirs:.3g} over {1e6 * mine:.3g} microseconds",
+        )
 
 
 def _one_plus_tanh(scores):
@@ -122,7 +134,13 @@ def population():
     same(found.value, sample.mean(), 5 * sample.std() / np.sqrt(4000), "Bayes risk by Monte Carlo")
     needed = (sample.std() / (0.5e-4 * found.value)) ** 2
     theirs = best(lambda: rivals.bayes_risk_sampled(5, 1000, 4000, rng), 3) / 4000 * needed
-    row("Bayes risk, L=1,000, nu=5, 12 digits", "Monte Carlo to 4 digits", theirs / ours, 2000, f"{needed:.2g} sequences")
+    row(
+        "Bayes risk, L=1,000, nu=5, 12 digits",
+        "Monte Carlo to 4 digits",
+        theirs / ours,
+        2000,
+        f"{needed:.2g} sequences",
+    )
     pair = te.predict("duranthon2026.bayes-risk", task="spiked", nu=3, L=2)
     same(pair.value, rivals.bayes_risk_by_quad(3, 2), 1e-10, "Bayes risk by nested quadrature")
     ours = best_of_many(lambda: te.predict("duranthon2026.bayes-risk", task="spiked", nu=3, L=2), 20)

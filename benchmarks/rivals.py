@@ -105,4 +105,6 @@ def risk_by_quad(kappa, nu, lam, gamma, d, L, digits):
             f = mpmath.erf(shift + lam * gamma * z)
             return 1 - 2 * nu * f + f * f
 
-        return gamma**2 * mean(own, ends) + (L - 1) * mean(lambda z: mpmath.erf(lam * z) ** 2, [-mpmath.inf, 0, mpmath.inf])
+        return gamma**2 * mean(own, ends) + (L - 1) * mean(
+            lambda z: mpmath.erf(lam * z) ** 2, [-mpmath.inf, 0, mpmath.inf]
+        )

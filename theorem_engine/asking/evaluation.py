@@ -50,14 +50,15 @@ def canonical_values(entry: Entry, point: Point) -> dict[str, Any]:
     if not found:
         return {}
     backend = get_backend("float64")
-    function = _definitions_of(entry, point.options)
+    function = definitions_of(entry, point.options)
     with np.errstate(all="ignore"), guarded(entry, None, "what follows from the point"):
         values = function(*[backend.number(v) for v in point.values])
     return {letter.name: float(value) for letter, value in zip(found, values, strict=True)}
 
 
 @cache
-def _definitions_of(entry: Entry, options: tuple[tuple[str, Any], ...]) -> Callable[..., list[Any]]:
+def definitions_of(entry: Entry, options: tuple[tuple[str, Any], ...]) -> Callable[..., list[Any]]:
+    """The canonical letters that follow from those given, as one function."""
     setting = entry.setting(dict(options))
     expressions = [setting.resolved(e) for e in setting.definitions.values()]
     return get_backend("float64").function(entry.present(dict(options)), expressions)

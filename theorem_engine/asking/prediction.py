@@ -18,16 +18,14 @@ from theorem_engine.asking.error import errors_of_outputs, float64_errors, is_st
 from theorem_engine.asking.evaluation import evaluate_float64, named_point, plan_of
 from theorem_engine.asking.guard import at, guarded
 from theorem_engine.asking.point import Point, read_point, warn_about_outputs
-from theorem_engine.asking.prediction_text import canonical_letters, prediction_html, prediction_text
+from theorem_engine.asking.prediction_text import prediction_html, prediction_json, prediction_text
 from theorem_engine.asking.prediction_value import main_quantity, nothing_there, output_of, parts_of
 from theorem_engine.asking.quantity import Numeric, Quantity
 from theorem_engine.asking.ranges import within_ranges
 from theorem_engine.backends import get_backend
 from theorem_engine.base.errors import BadRequest, NotConverged, OutOfDomain, TheoremEngineError, ValidityWarning
-from theorem_engine.base.exact import to_text
 from theorem_engine.base.random_sets import LEVEL
 from theorem_engine.base.reports import listening
-from theorem_engine.base.text import jsonable
 from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.domains import Measured
 from theorem_engine.language.entry import Entry
@@ -120,22 +118,7 @@ class Prediction(Numeric):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; numbers of more than double precision as text."""
-        return {
-            "entry": self.entry.id,
-            "point": {k: to_text(v) for k, v in self.point.items()},
-            "canonical": jsonable(dict(canonical_letters(self)), None),
-            "value": jsonable(self.value, self.digits),
-            "outputs": jsonable(dict(self.outputs), self.digits),
-            "error": jsonable(self.error, None),
-            "errors": jsonable(dict(self.errors), None),
-            "error_kind": self.error_kind,
-            "error_level": self.error_level,
-            "digits": self.digits,
-            "method": self.method,
-            "seconds": self.seconds,
-            "certificate": None if self.certificate is None else self.certificate.to_json(),
-            **({"missing": self.missing} if self.missing else {}),
-        }
+        return prediction_json(self)
 
 
 def worst(errors: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from theorem_engine.base.errors import TheoremEngineError
 from theorem_engine.base.exact import to_text
-from theorem_engine.base.text import error_text, value_text
+from theorem_engine.base.text import error_text, jsonable, value_text
 
 if TYPE_CHECKING:
     from theorem_engine.asking.prediction import Prediction
@@ -33,6 +33,26 @@ def prediction_text(prediction: Prediction) -> str:
     none = [f"  {prediction.missing}"] if prediction.missing else []
     proved = [f"  {line}" for line in certificate_lines(prediction)]
     return "\n".join([*head, *none, *([f"  that is {follows}"] if follows else []), *lines, *proved])
+
+
+def prediction_json(prediction: Prediction) -> dict[str, Any]:
+    """Plain data; numbers of more than double precision as text."""
+    return {
+        "entry": prediction.entry.id,
+        "point": {k: to_text(v) for k, v in prediction.point.items()},
+        "canonical": jsonable(dict(canonical_letters(prediction)), None),
+        "value": jsonable(prediction.value, prediction.digits),
+        "outputs": jsonable(dict(prediction.outputs), prediction.digits),
+        "error": jsonable(prediction.error, None),
+        "errors": jsonable(dict(prediction.errors), None),
+        "error_kind": prediction.error_kind,
+        "error_level": prediction.error_level,
+        "digits": prediction.digits,
+        "method": prediction.method,
+        "seconds": prediction.seconds,
+        "certificate": None if prediction.certificate is None else prediction.certificate.to_json(),
+        **({"missing": prediction.missing} if prediction.missing else {}),
+    }
 
 
 def certificate_lines(prediction: Prediction) -> list[str]:

@@ -42,7 +42,7 @@ def within_ranges(
             if output.range is None:
                 _refuse_infinite(entry, name, value)
                 continue
-            if isinstance(value, (bool, complex)) or not _is_number(value) or _contains(output.range, value):
+            if isinstance(value, (bool, complex)) or not _is_number(value) or output.range.has(value):
                 continue
             moved[symbol] = _onto_end(entry, name, output.range, value, partial(_error, errors, symbol))
     return {**values, **moved} if moved else values
@@ -59,13 +59,6 @@ def _error(errors: Callable[[], Mapping[Any, Any]], symbol: Any) -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) or hasattr(value, "_mpf_")
-
-
-def _contains(interval: Interval, value: Any) -> bool:
-    if interval.low < value < interval.high:
-        return True
-    at_low = value == interval.low and not interval.is_open_below
-    return bool(at_low or (value == interval.high and not interval.is_open_above))
 
 
 def _onto_end(entry: Entry, name: str, interval: Interval, value: Any, error: Callable[[], Any]) -> Any:

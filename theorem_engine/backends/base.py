@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -14,13 +14,11 @@ import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
 
+from theorem_engine.backends.running import Numeric, heard_apart, stepwise, straight
 from theorem_engine.base.errors import DeclarationError, MissingDefinition, NotAvailable
-from theorem_engine.base.reports import inside_operator, is_heard
 from theorem_engine.language.functions import OpenFunction
 from theorem_engine.language.operators.base import as_operator
 from theorem_engine.planning.plan import Evaluate, Operate, Plan, Solve
-
-Numeric = Callable[..., Any]
 
 #: How many operators stand around the one that is being lowered, itself included. No argument: lowerings call back into
 #: the backend for their bodies, and only the outermost and the innermost of these calls care.
@@ -64,7 +62,7 @@ class Backend(ABC):
             lowered = lowering.lower(step.operators, step.parameters, self)
         finally:
             _depth.reset(depth)
-        return _heard_apart(lowered)
+        return heard_apart(lowered)
 
     def function(
         self, inputs: Sequence[Any], expressions: Sequence[Any], definitions: Mapping[Any, Any] | None = None
@@ -144,7 +142,7 @@ class Backend(ABC):
         if isinstance(block, Evaluate) and set(plan.targets) <= {s for s, _ in block.equations}:
             # one block of elementary equations needs no bookkeeping, which would cost more than the block
             direct = self.elementary(plan.inputs, block.equations, plan.targets)
-            return lambda *values: list(direct(*values))
+            return straight(direct)
         place = {symbol: i for i, symbol in enumerate(plan.inputs)}
         steps: list[tuple[Numeric, tuple[int, ...], tuple[int, ...]]] = []
 
@@ -167,19 +165,7 @@ class Backend(ABC):
         targets = slots(plan.targets)
         size, width = len(place), len(plan.inputs)
 
-        def run(*values: Any) -> list[Any]:
-            memory = [*values, *([None] * (size - width))]
-            # doubles of NumPy are given so that overflow ends in infinity: what solvers return must not end that
-            double = next((type(v) for v in values if isinstance(v, float) and type(v) is not float), None)
-            for function, sources, results in steps:
-                found = function(*[memory[i] for i in sources])
-                if double is not None:
-                    found = [double(value) if type(value) is float else value for value in found]
-                for slot, value in zip(results, found, strict=True):
-                    memory[slot] = value
-            return [memory[i] for i in targets]
-
-        return run
+        return stepwise(steps, size, width, targets)
 
 
 class NoLowering(Exception):
@@ -203,18 +189,6 @@ def find_lowering(operator: Any, backend: str) -> Any:
         if error.name != f"{folder}.{facts.lowering}":
             raise
         raise NoLowering(f"{folder} has no module {facts.lowering}") from None
-
-
-def _heard_apart(lowered: Numeric) -> Numeric:
-    """The same function, its notes told apart from those of the operators inside it when someone listens."""
-
-    def run(*values: Any) -> Any:
-        if not is_heard():
-            return lowered(*values)
-        with inside_operator():
-            return lowered(*values)
-
-    return run
 
 
 def used_later(plan: Plan, number: int) -> set[Any]:

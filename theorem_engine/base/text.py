@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from theorem_engine.base.exact import to_text
@@ -97,6 +98,9 @@ def error_text(error: Any) -> str:
 
 def _exponent(value: Any) -> int:
     """The power of ten of the leading digit."""
+    if isinstance(value, float):
+        # a double is a decimal number, whose leading digit has a place
+        return Decimal(value).adjusted()
     from mpmath import mp
 
     # the power may have many digits itself, which a logarithm needs before any other
@@ -105,10 +109,12 @@ def _exponent(value: Any) -> int:
 
 
 def _power_of_ten(like: Any, exponent: int) -> Any:
+    if exponent >= -300 and not hasattr(like, "_mpf_"):
+        return 10.0**exponent
     from mpmath import mp
 
     with mp.workdps(20 + len(str(exponent))):
-        return mp.mpf(10) ** exponent if hasattr(like, "_mpf_") or exponent < -300 else 10.0**exponent
+        return mp.mpf(10) ** exponent
 
 
 def value_text(value: Any, error: Any, digits: int | None) -> str:

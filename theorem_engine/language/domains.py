@@ -116,6 +116,13 @@ class Interval(Domain):
             raise Rejected(f"is outside {self.describe()}")
         return value
 
+    def has(self, value: Any) -> bool:
+        """Whether a number of any kind lies in the interval."""
+        if self.low < value < self.high:
+            return True
+        at_low = value == self.low and not self.is_open_below
+        return bool(at_low or (value == self.high and not self.is_open_above))
+
     def describe(self) -> str:
         """Brackets as in mathematics."""
         left = "(" if self.is_open_below else "["

@@ -36,3 +36,18 @@ def has_positive_pivots(entries: Sequence[Any], size: int, shift: float) -> Any:
                     if rows[k][j].ndim or rows[k][j] != 0:
                         rows[i][j] = rows[i][j] - ratio * rows[k][j]
     return positive
+
+
+def lowest_eigenvalue(entries: Sequence[Any], size: int, slack: float) -> float | None:
+    """None if a matrix, given by its entries row by row, is positive semidefinite up to a part of its size.
+
+    Else its lowest eigenvalue, which is infinite where an entry is.
+    """
+    import numpy as np
+
+    matrix = np.array(entries, dtype=float).reshape(size, size)
+    if not np.all(np.isfinite(matrix)):
+        return -np.inf
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    lowest = float(eigenvalues[0])
+    return None if lowest >= -slack * max(1.0, float(eigenvalues[-1])) else lowest

@@ -7,6 +7,7 @@ three bases: ``Rule`` (which letters go together), ``Requirement`` (what their v
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from theorem_engine.base.errors import MissingParameter, UnknownParameter
 from theorem_engine.base.exact import to_text
 from theorem_engine.language.operators.base import outermost_operators
-from theorem_engine.language.places import each_place, has_positive_pivots
+from theorem_engine.language.places import each_place, has_positive_pivots, lowest_eigenvalue
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -200,16 +201,11 @@ class PositiveSemidefinite(Requirement):
 
     def failure(self, values: Sequence[Any]) -> Failure | None:
         """A negative eigenvalue, or entries that overflow."""
-        import numpy as np
-
-        entries = np.array(values, dtype=float).reshape(self.matrix.shape)
-        reason = "overflows"
-        if np.all(np.isfinite(entries)):
-            eigenvalues = np.linalg.eigvalsh(entries)
-            lowest = float(eigenvalues[0])
-            if lowest >= -self.slack * max(1.0, float(eigenvalues[-1])):
-                return None
-            reason = f"is not positive semidefinite (lowest eigenvalue {lowest:.3g})"
+        lowest = lowest_eigenvalue(values, self.matrix.shape[0], self.slack)
+        if lowest is None:
+            return None
+        is_finite = lowest > -math.inf
+        reason = f"is not positive semidefinite (lowest eigenvalue {lowest:.3g})" if is_finite else "overflows"
         letters = self.letters()
         fixed = {s for entry in self.matrix.diagonal() for s in entry.free_symbols}
         return Failure(f"{self.meaning} {reason}", letters, movable=letters - fixed)

@@ -11,6 +11,8 @@ from sympy.printing.numpy import NumPyPrinter
 
 from theorem_engine.backends.base import Backend, Numeric, outside_meanings, straight_line
 from theorem_engine.backends.float64.meanings import namespace
+from theorem_engine.backends.restoring import code_of
+from theorem_engine.backends.running import described
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.base.exact import as_float
 from theorem_engine.language.domains import Structured
@@ -88,10 +90,11 @@ class Float64(Backend):
         code = straight_line(inputs, equations, outputs)
         outside = outside_meanings(code.lines, self.name, namespace())
         _refuse_unknown(code.lines, outside)
-        return sympy.lambdify(
+        function = sympy.lambdify(
             code.inputs, tuple(code.results), modules=[{**namespace(), **outside}, "numpy"], printer=_printer(),
             cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
         )  # fmt: skip
+        return described(function, lambda: code_of(function))
 
     def group(self, solve: Solve) -> Numeric:
         """Newton with the symbolic Jacobian, vectorised over points."""

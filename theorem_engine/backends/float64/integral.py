@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.bundles import finite_interval
+from theorem_engine.backends.running import Numeric, described, description
 from theorem_engine.base.reports import note
 from theorem_engine.numerics.quadrature import legendre_interval
+
+if TYPE_CHECKING:
+    from theorem_engine.backends.base import Backend
 
 
 def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
     """Gauss-Legendre on panels; all integrals of the bundle share their nodes."""
+    from theorem_engine.backends.bundles import finite_interval
+
     variable, low, high = finite_interval(integrals[0])
     ends = backend.function(parameters, [low, high])
-    body = backend.function([variable, *parameters], [i.function for i in integrals])
+    return integrate(ends, backend.function([variable, *parameters], [i.function for i in integrals]))
+
+
+def integrate(ends: Numeric, body: Numeric) -> Numeric:
+    """The integrals of a body between its ends, as a function of their parameters."""
 
     def evaluate(*values: Any) -> list[Any]:
         spread = [np.asarray(v)[..., None] if np.ndim(v) else v for v in values]
@@ -24,4 +32,8 @@ def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Back
         note("Gauss-Legendre", [error for _, error in results])
         return [value for value, _ in results]
 
-    return evaluate
+    def say() -> Any:
+        parts = {"ends": description(ends), "body": description(body)}
+        return None if None in parts.values() else {"kind": "integral", **parts}
+
+    return described(evaluate, say)

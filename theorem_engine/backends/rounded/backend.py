@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.backends.base import Backend, NoLowering, Numeric, find_lowering, get_backend
-from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, error_of, underflow, value_of, with_error
+from theorem_engine.backends.rounded.number import (
+    UNIT,
+    Rounded,
+    each_place,
+    error_of,
+    reported,
+    underflow,
+    value_of,
+    with_error,
+)
 from theorem_engine.base.reports import own_notes
 from theorem_engine.planning.plan import Operate, Solve
 
@@ -171,21 +180,6 @@ def _differences(function: Numeric, x: list[float], parameters: list[Any]) -> An
         up, down = (function(*x[:k], value + sign * step, *x[k + 1 :], *parameters) for sign in (1, -1))
         columns.append([(float(a) - float(b)) / (2 * step) for a, b in zip(up, down, strict=True)])
     return np.array(columns).T
-
-
-def reported(notes: Sequence[Any], count: int) -> list[Any]:
-    """Errors that an operator reported of its results, one for each or one for all; infinite if it said nothing.
-
-    Several reports add up; NaN stands for unknown, None for a remark that is not about errors.
-    """
-    total: list[Any] = [0.0] * count
-    spoken = [note.error for note in notes if note.error is not None]
-    for error in spoken:
-        each = error if isinstance(error, list) else [error] * count
-        for i in range(count):
-            own = np.asarray(each[min(i, len(each) - 1)], dtype=float)
-            total[i] = total[i] + np.where(np.isnan(own), np.inf, own)
-    return total if spoken else [np.inf] * count
 
 
 __all__ = ["BACKEND", "Rounded", "RoundedFloat64", "judged", "reported", "solved_errors"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.rounded import reported
-from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, underflow, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, reported, spread, underflow, value_of
+from theorem_engine.backends.running import Numeric
 from theorem_engine.base.reports import own_notes
 from theorem_engine.numerics.quadrature import gauss_legendre
+
+if TYPE_CHECKING:
+    from theorem_engine.backends.base import Backend
 
 #: Panels on which the noise is summed: it is as smooth as the integrand, and needs no more than its size.
 PANELS = 8
@@ -20,7 +22,11 @@ def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Back
     """The float64 integrals; errors of parameters enter through the integrand."""
     variable, low, high = integrals[0].limits[0]
     ends = backend.function(parameters, [low, high])
-    body = backend.function([variable, *parameters], [i.function for i in integrals])
+    return integrate(plain, ends, backend.function([variable, *parameters], [i.function for i in integrals]))
+
+
+def integrate(plain: Numeric, ends: Numeric, body: Numeric) -> Numeric:
+    """Integrals with their errors, from the plain ones and from ends and body on numbers with errors."""
     base, weights = gauss_legendre(32)
     nodes = ((np.arange(PANELS)[:, None] + base) / PANELS).ravel()
     shares = np.tile(weights, PANELS) / PANELS

@@ -8,7 +8,7 @@ What cannot be told is infinite.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -19,8 +19,8 @@ from theorem_engine.backends.rounded.arrays import FUNCTION, NARROW, UNIT, quick
 from theorem_engine.base.exact import as_fraction
 
 __all__ = [
-    "FUNCTION", "NARROW", "NORMAL", "SMALLEST", "UNIT", "Rounded", "each_place", "error_of", "spread", "underflow",
-    "value_of", "with_error",
+    "FUNCTION", "NARROW", "NORMAL", "SMALLEST", "UNIT", "Rounded", "bound_of", "each_place", "error_of", "reported",
+    "rounding_of", "spread", "underflow", "value_of", "with_error",
 ]  # fmt: skip
 
 #: Below the smallest normal double results are rounded to multiples of the smallest one.
@@ -259,3 +259,18 @@ def rounding_of(constant: Any) -> float:
     number = abs(constant) if isinstance(constant, (int, float, complex)) else 0.0
     is_exact = isinstance(constant, bool) or not math.isfinite(number) or number == int(number)
     return 0.0 if is_exact else number * 2.0**-50
+
+
+def reported(notes: Sequence[Any], count: int) -> list[Any]:
+    """Errors that an operator reported of its results, one for each or one for all; infinite if it said nothing.
+
+    Several reports add up; NaN stands for unknown, None for a remark that is not about errors.
+    """
+    total: list[Any] = [0.0] * count
+    spoken = [note.error for note in notes if note.error is not None]
+    for error in spoken:
+        each = error if isinstance(error, list) else [error] * count
+        for i in range(count):
+            own = np.asarray(each[min(i, len(each) - 1)], dtype=float)
+            total[i] = total[i] + np.where(np.isnan(own), np.inf, own)
+    return total if spoken else [np.inf] * count

@@ -161,6 +161,10 @@ def predict(
         _print_json(prediction.to_json())
     else:
         print(prediction)
+    if digits is None and not certified:
+        from theorem_engine.asking.keeping import keep
+
+        keep(prediction.entry, letters)
 
 
 @app.command(cls=PointQuery, options_metavar="[OPTIONS] [name=value]...")

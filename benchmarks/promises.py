@@ -8,7 +8,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from scipy import special
 
 import theorem_engine as te
 from benchmarks import rivals
@@ -57,8 +56,9 @@ def descent():
     pairs, stars = _pairs(400, columns)
     expected = _swept("marion2025.pgd", columns, steps=100, **law)
     for at_once, rival, few in (
-        (False, "vector PGD in JAX (jit), a step at a time", 2), (True, "vector PGD in JAX, all steps of all runs compiled", RUNS),
-    ):  # fmt: skip
+        (False, "vector PGD in JAX (jit), a step at a time", 2),
+        (True, "vector PGD in JAX, all steps of all runs compiled", RUNS),
+    ):
         run = in_jax(stars, runs_at_once=at_once, **DESCENT)
         ends = run(pairs[:few], 100)
         found = inner_products(ends[:, 0], ends[:, 1], *stars)
@@ -97,8 +97,9 @@ def online():
     pairs, stars = _pairs(80, columns)
     expected = ours(50, np.arange(many), start)
     for at_once, rival, few in (
-        (False, "vector SGD in JAX (jit), a step at a time", 2), (True, "vector SGD in JAX, all steps of all runs compiled", RUNS),
-    ):  # fmt: skip
+        (False, "vector SGD in JAX (jit), a step at a time", 2),
+        (True, "vector SGD in JAX, all steps of all runs compiled", RUNS),
+    ):
         run = in_jax(stars, runs_at_once=at_once, **ONLINE)
         if at_once:
             ends = run(_pairs(80, start)[0], 50, 1)
@@ -218,8 +219,8 @@ def finite_sample():
     same(m_k, pulls.mean(), 5 * pulls.std() / np.sqrt(count) + 0.02, "proximal points by SciPy")
     few = 2**7
     each = best(lambda: rivals.proximal_by_scipy(omega[:few], w[:few], y[:few], V_k, V_v), 2) / few
-    row("ERM point, 2^14 draws, L=3, softmax", "Python-loop prox on 2^10 draws, scaled", each * 2**14 * ITERATIONS / ours,
-        300, f"{ITERATIONS} iterations of a damped loop")  # fmt: skip
+    row("ERM point, 2^14 draws, L=3, softmax", "Python-loop prox on 2^10 draws, scaled",
+        each * 2**14 * ITERATIONS / ours, 300, f"{ITERATIONS} iterations of a damped loop")  # fmt: skip
 
 
 def digits():

@@ -28,7 +28,7 @@ def bayes_risk_by_quad(nu, L):
 
 
 def least_risk_sampled(activation, nu, L, count, rng):
-    """Least risk over both scales of normalised weights on one fixed sample, by Nelder and Mead, and the spread of a loss there."""
+    """Least risk of normalised weights over both scales on one sample, by Nelder and Mead, and the spread of a loss."""
     scores = rng.standard_normal((count, L))
     scores[:, 0] += np.sqrt(nu)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.asking import kept
+from theorem_engine.asking import kept_files
 from theorem_engine.asking.error import is_statistical
 from theorem_engine.asking.evaluation import compiled, definitions_of, plan_of
 from theorem_engine.asking.point import Point, caution_tests, read_point, requirement_tests
@@ -22,6 +22,7 @@ from theorem_engine.language import domains, rules
 from theorem_engine.language.catalogue import BUILT_IN
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.letters import ABSENT
+from theorem_engine.language.statement import LabelSlot
 
 #: Shapes of queries kept for one entry; the oldest makes room.
 MOST = 24
@@ -47,8 +48,8 @@ def keep(entry: Entry, given: Mapping[str, str]) -> bool:
 def _joined(entry: Entry, variant: dict[str, Any]) -> dict[str, Any]:
     """All that is kept of the entry, this variant first."""
     try:
-        known = kept.load(kept.path_of(entry.id)) or {"variants": []}
-    except kept.Distrusted:
+        known = kept_files.load(kept_files.path_of(entry.id)) or {"variants": []}
+    except kept_files.Distrusted:
         known = {"variants": []}
     key = [variant[part] for part in ("names", "options", "conditions")]
     others = [v for v in known["variants"] if [v[part] for part in ("names", "options", "conditions")] != key]
@@ -63,15 +64,15 @@ def _joined(entry: Entry, variant: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(entry: Entry, body: Any) -> None:
-    path = kept.path_of(entry.id)
+    path = kept_files.path_of(entry.id)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        kept.load(path)
-    except kept.Distrusted:
+        kept_files.load(path)
+    except kept_files.Distrusted:
         # its permissions would pass to the file that replaces it
         with suppress(FileNotFoundError):
             path.unlink()
-    data = {"fingerprint": kept.fingerprint(), "sum": kept.digest(body), "body": body}
+    data = {"fingerprint": kept_files.fingerprint(), "sum": kept_files.digest(body), "body": body}
     write_whole(path, json.dumps(data))
     os.chmod(path, 0o600)
 
@@ -87,8 +88,8 @@ def _variant(entry: Entry, given: Mapping[str, str], point: Point) -> dict[str, 
     letters = {x.name: x for x in entry.given}
     present = entry.present(options)
     targets = list(statement.targets())
-    if [statement.outputs.get(name) for name in statement.outputs] != targets:
-        raise Unkept("outputs that are more than one number each")
+    if statement.outputs[entry.main_output] not in targets:
+        raise Unkept("a main output that is more than one number")
     code = description(compiled(entry, point.options, "float64"))
     if code is None:
         raise Unkept("a plan with operators that are not plain data")
@@ -99,10 +100,28 @@ def _variant(entry: Entry, given: Mapping[str, str], point: Point) -> dict[str, 
         "conditions": [_condition(entry, n, bool(v), letters) for n, v in options.items() if n not in letters],
         "values": [x.name for x in present],
         "code": code,
-        "outputs": [[name, _range(entry.outputs[name].range)] for name in statement.outputs],
+        "outputs": [
+            [name, _shape(shape, targets), _range(entry.outputs[name].range)]
+            for name, shape in statement.outputs.items()
+        ],
         "tests": [*_tests(entry, present, options)],
         "canonical": _canonical(entry, point),
     }
+
+
+def _shape(shape: Any, targets: list[Any]) -> list[Any]:
+    """An output's shape, with places among the targets for its symbols."""
+    if isinstance(shape, sympy.Symbol):
+        return ["target", targets.index(shape)]
+    if isinstance(shape, LabelSlot):
+        return ["label", targets.index(shape.symbol), [*(word for _, word in shape.label.cases), shape.label.otherwise]]
+    if isinstance(shape, Mapping):
+        return ["table", [str(key) for key in shape], [_shape(part, targets) for part in shape.values()]]
+    if isinstance(shape, (list, tuple)):
+        return ["list", [_shape(part, targets) for part in shape]]
+    if isinstance(shape, str):
+        return ["word", shape]
+    raise Unkept("an output that is neither number nor word")
 
 
 def _option(value: Any) -> Any:
@@ -114,13 +133,12 @@ def _option(value: Any) -> Any:
 def _tests(entry: Entry, present: Any, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Requirements and cautions as code."""
     for test in requirement_tests(entry, present, options):
-        kind = type(test.requirement)
-        if kind is rules.Holds:
+        asked = test.requirement
+        if isinstance(asked, rules.Holds):
             yield {"kind": "holds", "code": _code(test.function)}
-        elif kind is rules.PositiveSemidefinite:
-            matrix = test.requirement
-            yield {"kind": "positive", "size": matrix.matrix.shape[0], "slack": matrix.slack,
-                   "code": _code(test.function)}  # fmt: skip
+        elif isinstance(asked, rules.PositiveSemidefinite):
+            size = asked.matrix.shape[0]
+            yield {"kind": "positive", "size": size, "slack": asked.slack, "code": _code(test.function)}
         else:
             raise Unkept("a requirement of another kind")
     if any(caution.outputs for caution in entry.warns):

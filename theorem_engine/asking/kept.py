@@ -1,146 +1,28 @@
 """Plans kept on the disk: what a later process needs to answer a query without SymPy and without the paper.
 
-A file for each entry in the user's cache holds letters and domains, and for each shape of a query the compiled code as
-plain text. It is used under its fingerprint alone: the bytes of every source file of the engine and of the registry,
-and the versions of Python and of the libraries. It must be ours: a plain file of this user that nobody else may write.
-What is not plainly served (unknown letters, values outside their domains, warnings, odd results) is answered by None,
-and left to those who can say why.
+A file for each entry in the user's cache (``kept_files``) holds letters and domains, and for each shape of a query the
+compiled code as plain text. What is not plainly served (unknown letters, values outside their domains, warnings, odd
+results) is answered by None, and left to those who can say why.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
-import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
+from theorem_engine.asking.kept_files import Distrusted, load, path_of
 from theorem_engine.base.exact import NotANumber, as_fraction, compare
-from theorem_engine.base.files import cache_folder
-from theorem_engine.base.version import __version__
 from theorem_engine.language import domains
 from theorem_engine.numerics.special_functions import compiled_functions_only
-
-#: The form of the files; another number stands for another form.
-FORM = 1
-#: Files whose bytes decide what is computed.
-_ENDINGS = (".py", ".toml")
-_LIBRARIES = ("numpy", "scipy", "sympy", "mpmath")
-#: Bytes of a file; ours are far shorter.
-_LARGEST = 2**24
-
-
-class Distrusted(Exception):
-    """A file that is not used, and why."""
 
 
 class Unserved(Exception):
     """A query that kept plans do not plainly answer."""
-
-
-def folder() -> Path:
-    """Where the plans of this installation are kept."""
-    own = hashlib.sha256(str(_engine()).encode()).hexdigest()[:12]
-    return cache_folder() / "plans" / own
-
-
-def _engine() -> Path:
-    return Path(__file__).resolve().parent.parent
-
-
-@cache
-def fingerprint() -> str:
-    """A digest of all that decides what a kept plan computes."""
-    found = hashlib.sha256(f"{FORM} {__version__} {sys.version} {sys.byteorder}".encode())
-    for name in _LIBRARIES:
-        found.update(_library(name))
-    for place in (_engine(), *_registry()):
-        for path in sorted(_files(str(place))):
-            data = Path(path).read_bytes()
-            found.update(f"{path[len(str(place)) :]} {len(data)}:".encode() + data)
-    return found.hexdigest()
-
-
-def _library(name: str) -> bytes:
-    """What tells one version of a library from another, read without importing it."""
-    import importlib.util
-
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
-        return b"none"
-    found = [spec.origin.encode()]
-    for file in ("version.py", "release.py", "__init__.py"):
-        path = Path(spec.origin).with_name(file)
-        if path.is_file():
-            found.append(path.read_bytes())
-    return b"\n".join(found)
-
-
-def _registry() -> list[Path]:
-    import importlib.util
-
-    spec = importlib.util.find_spec("theorem_engine.registry")
-    return sorted(Path(place) for place in (spec.submodule_search_locations or ())) if spec else []
-
-
-def _files(place: str) -> Iterator[str]:
-    with os.scandir(place) as found:
-        for item in found:
-            if item.is_dir():
-                if item.name != "__pycache__":
-                    yield from _files(item.path)
-            elif item.name.endswith(_ENDINGS):
-                yield item.path
-
-
-def path_of(id: str) -> Path:
-    """The file of an entry."""
-    return folder() / f"{id}.json"
-
-
-def digest(body: Any) -> str:
-    """The sum that a file carries of its own content."""
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-
-
-def load(path: Path) -> Any:
-    """The content of a file, None where there is none or it is of another state; Distrusted where it is not ours."""
-    try:
-        with path.open("rb") as file:
-            _check_owner(os.fstat(file.fileno()), is_folder=False)
-            _check_owner(os.stat(path.parent), is_folder=True)
-            data = file.read(_LARGEST + 1)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise Distrusted(error.strerror or "it cannot be read") from None
-    try:
-        whole = json.loads(data) if len(data) <= _LARGEST else None
-        state, total, body = whole["fingerprint"], whole["sum"], whole["body"]
-    except (ValueError, KeyError, TypeError, RecursionError, MemoryError):
-        raise Distrusted("it is broken") from None
-    if digest(body) != total:
-        raise Distrusted("its content is not what was written")
-    return body if state == fingerprint() else None
-
-
-def _check_owner(found: os.stat_result, is_folder: bool) -> None:
-    what = "its folder" if is_folder else "it"
-    if not (stat.S_ISDIR if is_folder else stat.S_ISREG)(found.st_mode):
-        raise Distrusted(f"{what} is no plain {'folder' if is_folder else 'file'}")
-    if hasattr(os, "getuid"):
-        if found.st_uid != os.getuid():
-            raise Distrusted(f"{what} belongs to another user")
-        if found.st_mode & stat.S_IWOTH:
-            raise Distrusted(f"everybody may write {what}")
 
 
 class Point(dict[str, Any]):
@@ -188,11 +70,9 @@ def _answered(body: Any, given: Mapping[str, str], begin: float) -> Any:
                 raise Unserved
         results = restored(variant["code"], "float64")(*doubles)
         with_errors = restored(variant["code"], "rounded")(*map(with_error, exact, doubles))
-    outputs, errors = {}, {}
-    for (name, interval), value, bound in zip(variant["outputs"], results, map(bound_of, with_errors), strict=True):
-        item = value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
-        outputs[name] = item if isinstance(item, bool) else _inside(item, interval)
-        errors[name] = None if isinstance(item, bool) else bound
+    found = [_Result(value, bound_of(bound)) for value, bound in zip(results, with_errors, strict=True)]
+    shaped = {name: _shaped(shape, interval, found) for name, shape, interval in variant["outputs"]}
+    outputs, errors = ({name: pair[i] for name, pair in shaped.items()} for i in (0, 1))
     for name, above in body["doubts"]:
         if outputs[name] > above:
             raise Unserved
@@ -200,8 +80,8 @@ def _answered(body: Any, given: Mapping[str, str], begin: float) -> Any:
     shown.canonical = {}
     if variant["canonical"]:
         with np.errstate(all="ignore"):
-            found = restored(variant["canonical"]["code"], "float64")(*doubles)
-        shown.canonical = {n: float(v) for n, v in zip(variant["canonical"]["names"], found, strict=True)}
+            follow = restored(variant["canonical"]["code"], "float64")(*doubles)
+        shown.canonical = {n: float(v) for n, v in zip(variant["canonical"]["names"], follow, strict=True)}
     return SimpleNamespace(
         entry=SimpleNamespace(id=body["id"], main_output=body["main"]), value=outputs[body["main"]], outputs=outputs,
         errors=errors, error=errors[body["main"]] or 0.0, error_kind=body["error_kind"], error_level=None, digits=None,
@@ -224,8 +104,36 @@ def _is_silent(test: Mapping[str, Any], values: Any) -> bool:
     raise Unserved
 
 
-def _inside(value: Any, interval: Any) -> Any:
-    """A number that is one and lies in its range; others are told about by those who know the entry."""
+class _Result(NamedTuple):
+    """What code gives for one target."""
+
+    value: Any
+    bound: Any
+
+
+def _shaped(shape: Any, interval: Any, found: Sequence[_Result]) -> tuple[Any, Any]:
+    """An output and its error, in the shape that the entry gives it."""
+    kind, *parts = shape
+    if kind == "word":
+        return parts[0], None
+    if kind in ("target", "label"):
+        here = found[parts[0]]
+        value = _inside(here.value, interval)
+        if kind == "label":
+            return parts[1][int(value)], None
+        return value, None if isinstance(value, bool) else here.bound
+    pairs = [_shaped(part, interval, found) for part in parts[-1]]
+    values, errors = [value for value, _ in pairs], [error for _, error in pairs]
+    if kind == "list":
+        return values, errors
+    return dict(zip(parts[0], values, strict=True)), dict(zip(parts[0], errors, strict=True))
+
+
+def _inside(found: Any, interval: Any) -> Any:
+    """A truth value, or a number that is one and lies in its range; others are left to those who know the entry."""
+    value = found.item() if hasattr(found, "item") and not getattr(found, "ndim", 0) else found
+    if isinstance(value, bool):
+        return value
     if not isinstance(value, (int, float)) or value != value:
         raise Unserved
     value = float(value)

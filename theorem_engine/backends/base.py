@@ -14,7 +14,8 @@ import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
 
-from theorem_engine.backends.running import Numeric, heard_apart, stepwise, straight
+from theorem_engine.backends.running import Numeric as Numeric
+from theorem_engine.backends.running import heard_apart, stepwise, straight
 from theorem_engine.base.errors import DeclarationError, MissingDefinition, NotAvailable
 from theorem_engine.language.functions import OpenFunction
 from theorem_engine.language.operators.base import as_operator

@@ -7,7 +7,6 @@ letters and functions of ``meanings``. Whatever else stands there is refused, so
 from __future__ import annotations
 
 import _ast as tree
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -28,6 +27,8 @@ FROM_NUMPY = frozenset((
     "log", "log1p", "log2", "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "maximum", "minimum",
     "nan", "not_equal", "pi", "real", "select", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "where",
 ))  # fmt: skip
+#: The one attribute that generated code asks for.
+_REDUCED = "reduce"
 #: Characters of a function; longer ones are not ours.
 _LONGEST = 400_000
 
@@ -51,7 +52,7 @@ def code_of(function: Any) -> Any:
         return None
     source = "".join(kept[2])
     there = function.__globals__
-    if not all(name in there and there[name] is meaning(name) for name in code.co_names):
+    if not all(there.get(name) is meaning(name) is not None for name in code.co_names if name != _REDUCED):
         return None
     try:
         _read(source)
@@ -146,15 +147,20 @@ def _look(node: Any, local: set[str], used: set[str]) -> None:
         elif isinstance(here, tree.Constant):
             if type(here.value) not in (int, float, complex, bool):
                 raise NotOurs("it holds a constant that is no number")
-        elif isinstance(here, tree.Call) and (here.keywords or not isinstance(here.func, tree.Name)):
-            raise NotOurs("it calls something other than a function by its name")
+        elif isinstance(here, tree.Call):
+            called: Any = here.func
+            if _is_reduction(called):
+                used.add(called.value.id)
+                waiting += here.args
+                continue
+            if here.keywords or not isinstance(called, tree.Name) or called.id in local:
+                raise NotOurs("it calls something other than a function by its name")
         for field in here._fields:
             part = getattr(here, field, None)
             waiting += part if isinstance(part, list) else [part] if isinstance(part, tree.AST) else []
 
 
-def read_mapping(data: Any, *names: str) -> Mapping[str, Any]:
-    """Data that must be a mapping with these names."""
-    if not isinstance(data, dict) or not all(name in data for name in names):
-        raise NotOurs(f"{', '.join(names)} are not all there")
-    return data
+def _is_reduction(function: Any) -> bool:
+    """Whether a function called is that of several conditions at once."""
+    is_named = isinstance(function, tree.Attribute) and isinstance(function.value, tree.Name)
+    return is_named and function.attr == _REDUCED and function.value.id in ("logical_or", "logical_and")

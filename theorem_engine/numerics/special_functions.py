@@ -1,4 +1,4 @@
-"""SciPy's compiled functions without the package around them, which takes most of the time of a cold start to import."""
+"""SciPy's compiled functions without the package around them, which takes most of a cold start to import."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from theorem_engine.asking import kept_files
 from theorem_engine.base.errors import NotAvailable, PackWarning
 from theorem_engine.base.sources import engine_folder
 from theorem_engine.base.version import __version__
@@ -42,6 +43,7 @@ def examine() -> dict[str, Any]:
         "extras": {extra: {name: _version(name) for name in names} for extra, names in extras.items()},
         "papers": _papers(problems),
         "packs": _packs(problems),
+        "kept_plans": kept_files.survey(),
         "problems": problems,
     }
 
@@ -110,8 +112,15 @@ def report_text(report: dict[str, Any]) -> str:
     lines += ["papers", *(f"  {paper}: {count} entries" for paper, count in report["papers"].items())]
     if report["packs"]:
         lines += ["packs", *(f"  {name}: {count} entries" for name, count in report["packs"].items())]
+    lines += _kept_text(report["kept_plans"])
     lines += [f"PROBLEM: {problem}" for problem in report["problems"]] or ["Everything needed works."]
     return "\n".join(lines)
+
+
+def _kept_text(found: dict[str, Any]) -> list[str]:
+    old = f", {found['outdated']} of another state, which are made anew when asked for" if found["outdated"] else ""
+    ignored = [f"  {name} is ignored: {reason}" for name, reason in found["ignored"].items()]
+    return ["kept plans", f"  {found['entries']} entries in {found['folder']}{old}", *ignored]
 
 
 def make_typing_folder() -> Path:

@@ -27,6 +27,7 @@ from theorem_engine.showing.commandline.arguments import (
     whole_number,
 )
 from theorem_engine.showing.commandline.book_commands import add_commands as add_book_commands
+from theorem_engine.showing.commandline.care_commands import add_commands as add_care_commands
 from theorem_engine.showing.commandline.completion import Id
 from theorem_engine.showing.commandline.data_commands import add_commands as add_data_commands
 from theorem_engine.showing.commandline.pack_commands import add_commands as add_pack_commands
@@ -372,30 +373,12 @@ def tour(as_json: Json = False) -> None:
         _print_json(report)
 
 
-@app.command(cls=Query)
-def doctor(
-    typing: Annotated[bool, typer.Option("--typing", help="Make build/typing for static type checkers.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Check the installation: versions, extras, and whether every paper of the registry loads."""
-    from theorem_engine.showing.doctor import examine, make_typing_folder, report_text
-
-    if typing:
-        print(f"made {make_typing_folder()}", file=sys.stderr)
-    report = examine()
-    if as_json:
-        _print_json(report)
-    else:
-        print(report_text(report))
-    if report["problems"]:
-        raise typer.Exit(1)
-
-
 add_book_commands(app)
 add_sweep_commands(app)
 add_data_commands(app)
 add_proof_commands(app)
 add_pack_commands(app)
+add_care_commands(app)
 app.add_typer(runs_app, name="runs")
 
 

@@ -1,7 +1,7 @@
 """Entry point of the command: a prediction whose plan is kept is printed at once, all else goes to the commands.
 
-Only what is written plainly is looked at here: ``predict ID name=value ... [--json]``. Nothing is refused: where a word,
-a value or a result is out of the ordinary, the command itself reads everything again and says what there is to say.
+Only what is written plainly is looked at here: ``predict ID name=value ... [--json]``. Nothing is refused: where a
+word, a value or a result is out of the ordinary, the command reads everything again and says what there is to say.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def _plain(words: Sequence[str]) -> tuple[str, dict[str, str], bool] | None:
     ids = [word for word in rest if _ID.fullmatch(word)]
     matches = [match for word in rest if (match := _LETTER.fullmatch(word)) is not None]
     letters = {match[1]: match[2] for match in matches}
-    is_plain = len(ids) == 1 and len(letters) == len(matches) == len(rest) - 1 and len(words) - len(rest) <= 1
-    return (ids[0], letters, len(rest) < len(words) - 1) if is_plain else None
+    is_plain = len(ids) == 1 and len(letters) == len(matches) == len(rest) - 1 and words.count("--json") <= 1
+    return (ids[0], letters, "--json" in words) if is_plain else None
 
 
 def _text(found: Any, as_json: bool) -> str:

@@ -17,6 +17,8 @@ from theorem_engine.language.statement import assemble, shape_errors
 USUAL_DIGITS = 15
 #: Bits of a digit, rounded up; bits carried beyond them; how often more are tried.
 BITS, SPARE, ROUNDS = 3.33, 40, 4
+#: Bits more of the letters themselves.
+EXACT = 256
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,13 @@ def certify(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], An
     targets = statement.targets()
     bits, problem = int(BITS * digits) + SPARE, ""
     for turn in range(ROUNDS):
+        # letters are exact, and operators that work with more bits than asked for use them as such
+        with ctx.workprec(2 * bits + EXACT):
+            letters = [BACKEND.number(v) for v in point.values]
         with ctx.workprec(bits), collecting() as claims, np.errstate(all="ignore"):
             try:
                 run = compiled(entry, point.options, "balls")
-                results = run(*[BACKEND.number(v) for v in point.values])
+                results = run(*letters)
                 problem = next((p for p in (_missing(s, v, digits, turn) for s, v in zip(targets, results, strict=True))
                                 if p), "")  # fmt: skip
             except Unproved as error:

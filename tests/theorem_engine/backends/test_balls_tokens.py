@@ -1,9 +1,11 @@
 """Enclosed token means against reference balls and integrals written down here."""
 
+import numpy as np
 import pytest
 import sympy
 from flint import ctx
 from mpmath import mp
+from scipy import special
 
 import theorem_engine as te
 from theorem_engine import Tokens
@@ -22,6 +24,7 @@ BAYES = [
     ("max", "0.2", 5, "0.79362786450559892905318265553465596302323693051587"),
     ("max", "5", 10**6, "0.86350681984369767716215844028582353119476745920730"),
     ("max", "3", 2, "0.17347707236220535079483194926128111253258302553937"),
+    ("max", "100", 10, "0.015386248120117485086587753387172745362945656002260"),
 ]
 
 
@@ -49,6 +52,24 @@ def test_fifty_digits_of_bayes_risks_hold_the_references(task, nu, length, refer
 def test_the_tiny_bayes_risk_at_a_huge_signal_is_enclosed_relatively():
     found = certified("duranthon2026.bayes-risk", task="spiked", nu=400, L=2)
     check(found, "1.6384004958736642316682119503152358451537059824513e-45")
+
+
+@pytest.mark.parametrize("length", [3, 400, 10**12])
+def test_wide_scores_at_any_length_agree_with_sums_in_double_precision(length):
+    """risk = n (n - 1) int K^2 B^(n - 2) du, K and B means over a normal score of exp(v - e^v) and exp(-e^v).
+
+    Only a part of the scores is kept there at large lengths; here all are, on another grid.
+    """
+    nu = 40
+    v, dv = np.linspace(-60, 6, 700, retstep=True)
+    kernel = np.exp(v - np.exp(v)) * dv
+    u, du = np.linspace(-15 * nu, 10 * nu, 2001, retstep=True)
+    density = np.exp(-(((v - u[:, None]) / nu) ** 2) / 2) / (nu * np.sqrt(2 * np.pi))
+    # by parts: the kernel is the slope of 1 - exp(-e^v)
+    gone = special.ndtr((u[:, None] - v) / nu) @ kernel
+    risk = np.sum(np.exp(2 * np.log(density @ kernel) + (length - 2) * np.log1p(-np.minimum(gone, 1 - 1e-15))))
+    found = certified("duranthon2026.bayes-risk", 17, task="max", nu=nu, L=length)
+    assert float(found.value) == pytest.approx(length * (length - 1) * risk * du, rel=1e-9)
 
 
 @pytest.mark.parametrize("nu", ["0.001", "0.3", "2.5", "17"])

@@ -6,7 +6,7 @@ K_p(u) = E k_p(u + mu + s x); B = K_0. On the strip |Im v| <= y < pi/2, |k_p(v +
 Inner step. With mu + s x on the lattice hZ and the weights h/(s sqrt(2 pi)) exp(-(ih - mu)^2/(2 s^2)) the trapezoid sum
 K^h obeys |K^h(u) - K(u)| <= eps K(u + log cos y), eps = 2 exp(y^2/(2 s^2))/((exp(2 pi y/h) - 1) cos^p y), and
 K(u - d) <= e^{ph} K(u - kh) for k = ceil(d/h), d = -log cos y, since k_p(v - r) >= e^{-pr} k_p(v) for r >= 0. The bound
-closes on itself: U = sup k_p = (p/e)^p everywhere, then three times U(u) <- K^h(u) + eps e^{ph} U(u - kh).
+closes on itself: U = sup k_p = (p/e)^p everywhere, then a few times U(u) <- K^h(u) + eps e^{ph} U(u - kh).
 
 Where s is small the lattice of x itself is used, with the same bound at y = a s. A bracket with a further factor f(x)
 has no sign, and the error is absolute: eps (p/e)^p times the mean of |f| along the lines of the strip.
@@ -17,11 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from flint import arb, arb_poly
 
 from theorem_engine.backends.balls.claims import Unproved
+from theorem_engine.backends.balls.convolution import convolve, make_table
 from theorem_engine.backends.balls.strip import FactorHere
 
 #: Below this slope a lattice in x is coarser than one in the logarithm of the kernel.
@@ -44,6 +46,8 @@ class Effort:
     #: Standard deviations kept, and decay of the kernel kept, in logarithms.
     reach: float
     decay: float
+    #: How often the bound of an error is closed on itself.
+    rounds: int = 3
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ class Brackets:
         self, token: Token, asked: Sequence[tuple[int, int]], effort: Effort, factors: Sequence[FactorHere] = ()
     ) -> None:
         self.token, self.effort, self.factors = token, effort, factors
+        self._scores: _Scores | None = None
         self._tables = {
             (p, f): self._table(p) if f == 0 else self._factor_table(p, factors[f - 1]) for p, f in {(0, 0), *asked}
         }
@@ -101,12 +106,16 @@ class Brackets:
         return value if factor == 0 else (value.sqrt() * self.factors[factor - 1].root_mean_square()).upper()
 
     def rising(self, power: int, factor: int, place: int) -> Any:
-        """A bound of K_p at and left of a place: e^{pv} without the decay, or the largest value."""
+        """A bound of K_p at and left of a place: e^{pv} without the decay, the largest value, or a multiple of 1 - B.
+
+        k_p/(1 - T) = t^p/(e^t - 1) <= t^(p-1) e^(-t/2) at t = e^v, since t/2 <= sinh(t/2); 1 - B rises.
+        """
         if factor:
             return (largest_kernel(power) * self.size_of(factor)).upper()
         token = self.token
         free = (power * (place * step_ball(self.effort) + token.mu) + power**2 * token.s**2 / 2).exp()
-        return largest_kernel(power).min(free).upper()
+        found = largest_kernel(power).min(free)
+        return (found.min(_fold(power) * self.missing(place)) if power else found).upper()
 
     def missing(self, place: int) -> Any:
         """A bound of 1 - B at a place."""
@@ -151,19 +160,18 @@ class Brackets:
         if self.token.is_fixed:
             h = step_ball(self.effort)
             return [_kernel(power, j * h + self.token.mu) for j in range(self.effort.first, self.effort.last + 1)]
-        raw, margin, eps = (_small_slope if self.token.s < SMALL else _on_lattice)(self.token, power, self.effort)
-        # raw starts three margins early: what lies left of a place bounds the error there
-        bound = [largest_kernel(power).upper()] * len(raw)
-        for _ in range(3):
-            bound = [
-                (value + eps * (bound[i - margin] if i >= margin else largest_kernel(power))).upper()
-                for i, value in enumerate(raw)
-            ]
-        found = []
-        for i in range(3 * margin, len(raw)):
-            error = (eps * bound[i - margin]).upper()
-            found.append(raw[i] + arb(0, error))
-        return found
+        if self.token.s < SMALL:
+            raw, margin, eps = _small_slope(self.token, power, self.effort)
+        else:
+            self._scores = self._scores or _Scores(self.token, self.effort)
+            raw, margin, eps = _on_lattice(self._scores, power)
+        # raw starts some margins early: what lies left of a place bounds the error there
+        largest, spread = arb(0).union(largest_kernel(power).upper()), arb(0, eps)
+        found = [largest] * len(raw)
+        for _ in range(self.effort.rounds + 1):
+            moved = [largest] * margin + found[: len(raw) - margin]
+            found = [value + spread * before for value, before in zip(raw, moved, strict=True)]
+        return found[self.effort.rounds * margin :]
 
 
 def _fold(power: int) -> Any:
@@ -195,50 +203,77 @@ def _error_factor(y: Any, width: Any, h: Any, power: int, back: Any) -> Any:
     return (2 * (width * width / 2).exp() / (rate.exp() - 1) / y.cos() ** power * (power * back).exp()).upper()
 
 
-def _on_lattice(token: Token, power: int, effort: Effort) -> tuple[list[Any], int, Any]:
+class _Scores:
+    """The lattice of one kind of token: the places of its scores and their weights, the same for all powers."""
+
+    def __init__(self, token: Token, effort: Effort) -> None:
+        h, s, mu = step_ball(effort), token.s, token.mu
+        self.token, self.effort, self.h = token, effort, h
+        slope, centre = float(s.mid()), float(mu.mid())
+        self.y = arb(min(effort.strip, 2 * math.pi * slope**2 / effort.step))
+        self.margin = _margin(self.y, h)
+        low, high = (math.floor((centre - effort.reach * slope) / effort.step),
+                     math.ceil((centre + effort.reach * slope) / effort.step))  # fmt: skip
+        self.below, self.above = (-math.ceil(effort.decay / effort.step),
+                                  math.ceil(math.log(effort.decay + 60) / effort.step))  # fmt: skip
+        self.first = effort.first - effort.rounds * self.margin
+        # scores left of this are left of the table of a kernel at every place
+        is_cut = self.below - effort.last > low
+        low = max(low, min(self.below - effort.last, high - 1))
+        if not ((is_cut or low * h <= mu) and mu <= high * h):
+            raise Unproved("token mean: the centre of a token is not told")
+        if max(high - low, self.above - self.below, effort.last - self.first) > LARGEST:
+            raise Unproved("token mean: the lattice is too large")
+        self.low, self.unit = low, h / (s * (2 * arb.pi()).sqrt())
+        scale = -1 / (2 * s * s)
+        self.weights = [self.unit * (scale * (i * h - mu) ** 2).exp() for i in range(low, high + 1)]
+        self.bits = int((effort.decay + 8) / math.log(2)) + 24
+        self.table = make_table(self.weights[::-1], self.bits, 1 + self.unit)
+        root = arb(2).sqrt()
+        self.over = ((high * h - mu) / s / root).erfc() / 2
+        self.under = arb(0) if is_cut else ((mu - low * h) / s / root).erfc() / 2
+        self.far = self._far() if is_cut else arb(0)
+
+    def _far(self) -> Any:
+        """The weights left of all that are kept: the lattice sum of a Gaussian is 1 + 2 (q + q^4 + q^9 + ...)."""
+        rest = (-2 * (arb.pi() * self.token.s / self.h) ** 2).exp()
+        if not rest < 0.5:
+            raise Unproved("token mean: the step of the lattice is too coarse")
+        return 1 + arb(0).union((4 * rest).upper()) - sum(self.weights, arb(0)) - arb(0).union(self.over.upper())
+
+
+def _on_lattice(scores: _Scores, power: int) -> tuple[list[Any], int, Any]:
     """The sums K^h by one product of polynomials, with all that was left out added as intervals."""
-    h, s, mu = step_ball(effort), token.s, token.mu
-    slope = float(s.mid())
-    y = arb(min(effort.strip, 2 * math.pi * slope**2 / effort.step))
-    margin = _margin(y, h)
+    h, effort, below, unit = scores.h, scores.effort, scores.below, scores.unit
     # the lattice is that of v: its step in x is h/s, its strip y/s
-    eps = _error_factor(y, y / s, h / s, power, h)
-    centre = float(mu.mid())
-    low, high = (math.floor((centre - effort.reach * slope) / effort.step),
-                 math.ceil((centre + effort.reach * slope) / effort.step))  # fmt: skip
-    if not (low * h <= mu <= high * h):
-        raise Unproved("token mean: the centre of a token is not told")
-    below, above = -math.ceil(effort.decay / effort.step), math.ceil(math.log(effort.decay + 60) / effort.step)
-    first = effort.first - 3 * margin
-    if max(high - low, above - below, effort.last - first) > LARGEST:
-        raise Unproved("token mean: the lattice is too large")
-    unit = h / (s * (2 * arb.pi()).sqrt())
-    weights = [unit * (-(((i * h - mu) / s) ** 2) / 2).exp() for i in range(low, high + 1)]
-    table = [_kernel(power, j * h) for j in range(below, above + 1)]
-    product = (arb_poly(table) * arb_poly(weights[::-1])).coeffs()
-    root = arb(2).sqrt()
-    cut = (((mu - low * h) / s / root).erfc() + ((high * h - mu) / s / root).erfc()) / 2 * largest_kernel(power)
-    end = above * h
+    eps = _error_factor(scores.y, scores.y / scores.token.s, h / scores.token.s, power, h)
+    table = make_table(_kernels(power, h, below, scores.above), scores.bits, largest_kernel(power))
+    product, error = convolve(table, scores.table, 1 + unit)
+    end = scores.above * h
     if not end.exp() > power:
         raise Unproved("token mean: the table of the kernel ends too early")
-    beyond = (1 + unit) * _kernel(power, end)
-    spare = (cut + beyond).upper()
-    # weights whose place lies left of the table: there k_p = e^{pv} (1 - [0, e^{v}])
-    prefix, totals = arb(0), [arb(0)]
-    for i, weight in zip(range(low, high + 1), weights, strict=True):
-        prefix += weight * (power * i * h).exp() if power else weight
-        totals.append(prefix)
-    shrink = 1 - arb(0).union((below * h).exp().upper())
-    result, pad = [], arb(0).union(spare)
-    offset = low - below + len(weights) - 1
-    for j in range(first, effort.last + 1):
-        place = j + offset
-        value = product[place] if 0 <= place < len(product) else arb(0)
-        left = min(max(below - j - low, 0), len(weights))
-        if left:
-            value += ((power * j * h).exp() if power else arb(1)) * totals[left] * shrink
-        result.append(value + pad)
-    return result, margin, eps
+    spare = (scores.over + scores.under) * largest_kernel(power) + (1 + unit) * _kernel(power, end)
+    if power:
+        # left of the table k_p <= e^{pv}
+        spare += (1 + unit) * (power * below * h).exp()
+    pad = arb(0).union(spare.upper()) + arb(0, error)
+    offset = scores.low - below + len(scores.weights) - 1
+    places = range(scores.first, effort.last + 1)
+    found = [product[j + offset] + pad if 0 <= j + offset < len(product) else pad for j in places]
+    if power == 0:
+        # left of the table T = 1 - [0, e^v]
+        shrink = 1 - arb(0).union((below * h).exp().upper())
+        totals = [shrink * total for total in accumulate(scores.weights, initial=scores.far)]
+        for place, j in enumerate(places):
+            found[place] += totals[min(max(below - j - scores.low, 0), len(scores.weights))]
+    return found, scores.margin, eps
+
+
+def _kernels(power: int, h: Any, below: int, above: int) -> list[Any]:
+    """The kernel at all places of its table."""
+    rising = [(j * h).exp() for j in range(below, above + 1)]
+    falling = [(-v).exp() for v in rising]
+    return falling if power == 0 else [v**power * t for v, t in zip(rising, falling, strict=True)]
 
 
 def _small_slope(token: Token, power: int, effort: Effort) -> tuple[list[Any], int, Any]:
@@ -258,7 +293,7 @@ def _small_slope(token: Token, power: int, effort: Effort) -> tuple[list[Any], i
     weights = [g / root * (-((i * g) ** 2) / 2).exp() for i in range(-count, count + 1)]
     pad = arb(0).union(((count * g / arb(2).sqrt()).erfc() * largest_kernel(power)).upper())
     result = []
-    for j in range(effort.first - 3 * margin, effort.last + 1):
+    for j in range(effort.first - effort.rounds * margin, effort.last + 1):
         here, total = (j * h).exp(), arb(0)
         for node, weight in zip(nodes, weights, strict=True):
             value = here * node

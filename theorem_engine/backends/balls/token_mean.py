@@ -20,6 +20,7 @@ from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.lattice import SMALL, Brackets, Effort, Token, step_ball
 from theorem_engine.backends.balls.length_mean import exact_lengths
 from theorem_engine.backends.balls.strip import Factor
+from theorem_engine.backends.balls.window import LENGTHS, find_window
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.each_point import plain
 from theorem_engine.base.errors import NotAvailable, TheoremEngineError
@@ -109,14 +110,15 @@ class _Lattice:
             # errors are absolute then
             digits -= min(size, 0.0)
         slopes = [float(t.s.mid()) for t in tokens if not t.is_fixed]
-        need = digits + power * math.log(longest) + 6 + max((STRIP**2 / (2 * s * s) for s in slopes), default=0.0)
-        if any(STRIP**2 / (2 * s * s) > need / 4 for s in slopes):
-            need = digits + power * math.log(longest) + 6
+        # an error of the survival counts once for every token; the strip costs a factor 1/cos(y) for every power
+        need = digits + math.log(longest) + 3 * power + 3
+        wide = max((STRIP**2 / (2 * s * s) for s in slopes), default=0.0)
+        if wide > (need + wide) / 4:
             step = min([2 * math.pi * STRIP / need, *(
                 s * math.sqrt(2 * math.pi**2 / need) for s in slopes if s >= SMALL
             )])  # fmt: skip
         else:
-            step = 2 * math.pi * STRIP / need
+            step = 2 * math.pi * STRIP / (need + wide)
         step = math.floor(4096 * step) / 4096
         if step <= 0:
             raise Unproved("token mean: the slope of the scores is too small for its lattice")
@@ -132,7 +134,36 @@ class _Lattice:
             is_there = index > 0 or shortest - self.has_hidden >= 1
             if is_there:
                 high = min(high, -mu + s * reach + math.log(decay + 5))
-        return Effort(step, math.floor(low / step), math.ceil(high / step), STRIP, reach, decay + 5)
+        if not any(self.factors):
+            low, high = self._window(tokens, lengths, (low, high), reach, digits)
+        rounds = max(1, math.ceil(decay / need))
+        return Effort(step, math.floor(low / step), math.ceil(high / step), STRIP, reach, decay + 5, rounds)
+
+    def _window(
+        self,
+        tokens: list[Token],
+        lengths: list[tuple[int, Any]],
+        ends: tuple[float, float],
+        reach: float,
+        digits: float,
+    ) -> tuple[float, float]:
+        """The ends of the sum over u that these products and lengths need."""
+        products, shares = [], []
+        few = lengths[:: max(1, len(lengths) // LENGTHS)]
+        for number, item in enumerate(self.layout.products):
+            brackets = [(0, self.asked[0][place][0]) for place in item.each]
+            if item.hidden is not None:
+                brackets.append((1, self.asked[1][item.hidden][0]))
+            if len(tokens) > 1 + self.has_hidden:
+                brackets.append((1 + self.has_hidden, item.nobody))
+            products.append(brackets)
+            for n, weight in (lengths[0], *few, lengths[-1]):
+                others = n - self.has_hidden
+                if others >= len(item.each):
+                    share, choices = float(ball(weight).mid()), math.perm(others, len(item.each))
+                    shares.append((number, math.log(max(share, 1e-300)), math.log(choices), others - len(item.each)))
+        lines = [(float(t.mu.mid()), float(t.s.mid())) for t in tokens]
+        return find_window(lines, products, shares, ends, reach, digits)
 
     def _integral(self, item: Product, brackets: list[Brackets], lengths: list[tuple[int, Any]], effort: Effort) -> Any:
         """The sum over u, what lies beyond its ends, and the error of the rule."""

@@ -10,21 +10,27 @@ from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.bundles import finite_interval
+from theorem_engine.backends.multiprecision.gauss import ball_function, integrate_panels
 from theorem_engine.base.errors import NotConverged
 
 
 def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
-    """Each integral on its own: digits matter more than shared nodes here."""
+    """Each integral on its own: elementary ones by panels in flint's numbers, others by tanh-sinh."""
     variable, low, high = finite_interval(integrals[0])
     ends = backend.function(parameters, [low, high])
     bodies = [backend.function([variable, *parameters], [i.function]) for i in integrals]
+    quick = [ball_function([variable, *parameters], i.function) for i in integrals]
 
     def first(body: Numeric, values: tuple[Any, ...], x: Any) -> Any:
         return body(x, *values)[0]
 
     def evaluate(*values: Any) -> list[Any]:
         a, b = ends(*values)
-        return [integrate(partial(first, body, values), a, b) for body in bodies]
+        found = []
+        for body, in_balls in zip(bodies, quick, strict=True):
+            value = None if in_balls is None else integrate_panels(in_balls, values, a, b)
+            found.append(integrate(partial(first, body, values), a, b) if value is None else value)
+        return found
 
     return evaluate
 

@@ -121,5 +121,38 @@ def test_a_case_that_does_not_exist_is_refused(words, error):
 
 def test_the_conventions_of_papers_that_share_a_letter_are_stated():
     first, second = (entry_text(te.entry(id)) for id in ("marion2025.risk", "liao2026.ridge-error"))
-    assert "gamma is the standard deviation" in first
-    assert "gamma is the ridge penalty" in second
+    assert "γ is the standard deviation" in first
+    assert "γ is the ridge penalty" in second
+
+
+def test_a_letter_that_may_be_left_out_has_its_case_on_the_page():
+    text = entry_text(te.entry("liao2026.limits"))
+    assert "Where γ is given:\n    wide = 1/√(1 + (4 a₁² + 4 b²)/γ)" in text
+
+
+def test_conditions_that_only_simplify_are_no_cases_of_their_own():
+    """Where k is parallel to mu its part across vanishes in the general matrix too; the rank does change."""
+    statement = entry_text(te.entry("liao2026.kernel-linearization")).split("\nGiven\n")[0]
+    assert statement.count("M₁₁ =") == 1
+    assert "M₂₁ =" not in statement
+    for condition, rank in (("|μ|² = 0", 1), ("|w_K|² = 0", 2), ("|w_K|² = 0, |μ|² = 0", 0)):
+        assert f"  Where {condition}:\n    rank = {rank}\n" in statement
+
+
+def test_second_derivatives_of_what_is_minimised_are_a_hessian():
+    statement = " ".join(entry_text(te.entry("duranthon2026.mismatched-minimum")).split("\nGiven\n")[0].split())
+    assert "of the Hessian matrix in x = (m_kk, m_kv, m_vk, m_vv) M_ij = ∂²h₁/(∂x_i ∂x_j)" in statement
+    assert "h₅ =" not in statement
+
+
+def test_a_choice_of_options_stands_alone_where_all_its_cases_are_the_same():
+    text = entry_text(te.entry("duranthon2026.softmax-optimality"))
+    assert "temperature = ⎧ √ν   if task = spiked\n" in text
+
+
+def test_the_words_of_a_page_have_signs_where_people_write_them():
+    """Greek letters, powers, arrows; names that are typed with their values stay as they are typed."""
+    for id in ("liao2026.limits", "liao2026.noise-resolvent", "marion2025.stochastic-pgd", "classics.hopfield"):
+        words = entry_text(te.entry(id)).split("\nAssumes\n")[1].split("\nExample\n")[0]
+        found = re.search(r"->|>=|<=|\boo\b|\^[0-9]|sqrt\(|(?<=[ (])(?:mu|nu|eta|gamma|lam|kappa)(?=[ ,;])", words)
+        assert found is None, words[found.start() - 40 : found.end() + 20]

@@ -16,7 +16,7 @@ from theorem_engine.showing.example import example_of
 from theorem_engine.showing.formula.lines import mathml, mathml_lines, plain, text_lines
 from theorem_engine.showing.formula.names import read_name
 from theorem_engine.showing.formula.tree import EMPTY, EQUALS, RELATION, Tree, row
-from theorem_engine.showing.rule_text import readable, rule_text
+from theorem_engine.showing.rule_text import prose, readable, rule_text
 from theorem_engine.showing.stated import Line, Stated, Words, stated
 from theorem_engine.showing.ways import ways_of
 
@@ -28,9 +28,9 @@ Section = tuple[str, list[tuple[str, ...]]]
 def entry_text(entry: Entry, chosen: Mapping[str, Any] | None = None) -> str:
     """A page about one entry: what it says, what it takes and gives, and where it comes from."""
     found = stated(entry, chosen)
-    lines = [f"{entry.id} ({entry.kind})", *_wrapped(entry.title, 0), ""]
+    lines = [f"{entry.id} ({entry.kind})", *_wrapped(prose(entry.title), 0), ""]
     for paragraph in entry.description.split("\n\n"):
-        lines += [*_wrapped(" ".join(paragraph.split()), 2), ""]
+        lines += [*_wrapped(prose(" ".join(paragraph.split())), 2), ""]
     lines += [f"Statement{_choice(chosen)}", *statement_text(found), *(_remarks(found))]
     for heading, rows in _sections(entry, found, chosen):
         lines += ["", heading, *_table(rows)]
@@ -132,14 +132,14 @@ def _sections(entry: Entry, found: Stated, chosen: Mapping[str, Any] | None) -> 
         "Applies": [(plain(tree), name) for name, tree in found.applied.items()],
         "Ways to describe it": [] if chosen else [(text,) for text in _ways(entry)],
         "Requires": [(rule_text(requirement),) for requirement in entry.requires],
-        "Assumes": [(text,) for text in entry.assumes],
-        "Regime": [(readable(str(entry.regime)),), *((rule_text(warn),) for warn in entry.warns)],
-        "Conventions": [(text,) for text in conventions_of(entry.paper)],
+        "Assumes": [(prose(text),) for text in entry.assumes],
+        "Regime": [(prose(str(entry.regime)),), *((rule_text(warn),) for warn in entry.warns)],
+        "Conventions": [(prose(text),) for text in conventions_of(entry.paper)],
         "Source": [(f"{entry.source}{aliases}",)],
         "Provenance": [(mark, MARKS[mark]) for mark in entry.marks],
         "Evidence": [(str(evidence_of(entry)),)],
         "Rests on": [(name,) for name in dict.fromkeys(entry.needs.values())],
-        "Notes": [(text,) for text in entry.notes],
+        "Notes": [(prose(text),) for text in entry.notes],
     }
     yield from ((heading, rows) for heading, rows in sections.items() if rows)
 
@@ -151,17 +151,17 @@ def _given(letter: Any) -> tuple[str, str, str]:
         default = "; may be left out"
     elif not letter.is_required:
         default = f"; {to_text(letter.default)} if not given"
-    return letter.name, plain(read_name(letter.latex_name)), f"{letter.meaning}; {domain}{default}"
+    return letter.name, plain(read_name(letter.latex_name)), f"{prose(letter.meaning)}; {domain}{default}"
 
 
 def _gives(name: str, output: Any, found: Stated) -> tuple[str, str, str]:
     symbol = plain(found.aliases[name]) if name in found.aliases else ""
     limits = f"; {readable(output.range.describe())}" if output.range else ""
-    return name, symbol, f"{output.meaning}{limits}"
+    return name, symbol, f"{prose(output.meaning)}{limits}"
 
 
 def _letters(found: Stated) -> list[tuple[str, ...]]:
-    rows = [(plain(tree), meaning) for tree, _, meaning in found.letters]
+    rows = [(plain(tree), prose(meaning)) for tree, _, meaning in found.letters]
     return [*rows, *found.functions.items()]
 
 
@@ -184,8 +184,8 @@ def _example_text(entry: Entry) -> list[str]:
 def entry_html(entry: Entry, chosen: Mapping[str, Any] | None = None) -> str:
     """The same page for a notebook, its equations as MathML."""
     found = stated(entry, chosen)
-    parts = [f"<h3>{escape(entry.title)}</h3><p><code>{escape(entry.id)}</code> ({escape(entry.kind)})</p>"]
-    parts += [f"<p>{escape(part)}</p>" for part in entry.description.split("\n\n")]
+    parts = [f"<h3>{escape(prose(entry.title))}</h3><p><code>{escape(entry.id)}</code> ({escape(entry.kind)})</p>"]
+    parts += [f"<p>{escape(prose(part))}</p>" for part in entry.description.split("\n\n")]
     parts.append(f"<h4>Statement{escape(_choice(chosen))}</h4>")
     parts += statement_html(found)
     parts += [f"<p>{escape(remark)}</p>" for remark in found.remarks]

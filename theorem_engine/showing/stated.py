@@ -28,7 +28,7 @@ from theorem_engine.showing.formula.tree import (
     word,
 )
 from theorem_engine.showing.formula.writing import Aside, Pen
-from theorem_engine.showing.variants import IN_BRACES, Variant, variants_of
+from theorem_engine.showing.variants import Variant, variants_of
 
 #: Values of a brace wider than this get names of their own.
 _BRACE = 110
@@ -170,7 +170,8 @@ class _Author:
         used.append(value)
         if isinstance(value, sympy.Symbol) and not value.name.startswith("output:"):
             if value not in written:
-                return [_Equation(left, self.pen.name(value))]
+                right = self.pen.name(value)
+                return [_Equation(left, right)] if plain(left) != plain(right) else []
             self.aliases[label] = self.pen.name(value)
             return []
         return [_Equation(left, self.pen.write(self._with_outputs(value, statement, written)))]
@@ -190,13 +191,21 @@ class _Author:
 
     def _draft(self, found: Stated) -> None:
         variants = self.variants.listed
-        if len(variants) <= IN_BRACES:
+        if self.variants.in_braces:
             written = [self._equations(variant) for variant in variants]
             self._lay(found, self._in_braces(written) if len(written) > 1 else written[0])
-            self._tell(found, self.pen.asides.values(), {})
+            told: dict[Tree, set[Any]] = {}
+            self._tell(found, self.pen.asides.values(), told)
+            ordinary = next((k for k, v in enumerate(variants) if v.is_ordinary), 0)
+            base = {e.left: e.right for e in written[ordinary]}
+            self._tell_differences(found, self.variants.given, base, told)
             return
-        base: dict[Tree, Tree] = {}
-        told: dict[Tree, set[Any]] = {}
+        self._tell_differences(found, [*variants, *self.variants.given], {}, {})
+
+    def _tell_differences(
+        self, found: Stated, variants: Sequence[Variant], base: dict[Tree, Tree], told: dict[Tree, set[Any]]
+    ) -> None:
+        """Each variant by what is not said already; without a base, the first is told in full."""
         for variant in variants:
             equations = self._equations(variant, afresh=True)
             changed = [e for e in equations if base.get(e.left) != e.right]
@@ -214,20 +223,29 @@ class _Author:
         lefts = dict.fromkeys(e.left for equations in written for e in equations)
         merged = []
         for left in lefts:
-            rows: dict[Tree, list[Tree]] = {}
+            rows: dict[Tree, list[Variant]] = {}
             flags = False
             for variant, equations in zip(self.variants.listed, written, strict=True):
                 mine = next((e for e in equations if e.left == left), None)
                 if mine is not None:
-                    rows.setdefault(mine.right, []).append(variant.condition)
+                    rows.setdefault(mine.right, []).append(variant)
                     flags |= mine.is_unknown
             if len(rows) == 1:
                 merged.append(_Equation(left, next(iter(rows)), flags))
             else:
                 joint = sign(r"\text{ or }", " or ", "binary")
-                pairs = [(right, listed(list(conditions), joint)) for right, conditions in rows.items()]
+                pairs = [(right, listed(self._conditions(members), joint)) for right, members in rows.items()]
                 merged.append(_Equation(left, cases(*pairs), flags))
         return merged
+
+    def _conditions(self, members: list[Variant]) -> list[Tree]:
+        """When one of some variants holds; a choice of options that they have in all its cases is named alone."""
+        found: list[Tree] = []
+        for choice in dict.fromkeys(v.choice for v in members):
+            mine = [v for v in members if v.choice == choice]
+            is_whole = choice != EMPTY and len(mine) == sum(v.choice == choice for v in self.variants.listed)
+            found += [choice] if is_whole else [v.condition for v in mine]
+        return found
 
     def _lay(self, found: Stated, equations: list[_Equation]) -> None:
         unknown = [e for e in equations if e.is_unknown]

@@ -17,7 +17,7 @@ from theorem_engine.language.conditions import Undecided
 from theorem_engine.language.domains import Rejected
 from theorem_engine.language.entry import Entry, shown_options
 from theorem_engine.language.letters import ABSENT, CANONICAL, OPEN
-from theorem_engine.language.statement import Statement
+from theorem_engine.language.statement import Statement, strip
 from theorem_engine.showing.formula.tree import COMMA_SIGN, EMPTY, EQUALS, Tree, listed, row, word
 from theorem_engine.showing.formula.writing import Pen
 
@@ -25,8 +25,8 @@ from theorem_engine.showing.formula.writing import Pen
 _COMBINED = 4
 #: So many variants of a statement are shown in braces; of more, each is shown by what differs from the first.
 IN_BRACES = 4
-#: So many conditions are looked into.
-_CONDITIONS = 6
+#: So many conditions are looked into, and so many that hold together.
+_CONDITIONS, _HELD = 6, 3
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Variant:
     statement: Statement
     #: Whether no condition on letters holds.
     is_ordinary: bool = True
+    #: The part of the condition that names options.
+    choice: Tree = EMPTY
 
 
 @dataclass
@@ -45,7 +47,11 @@ class Variants:
     """The variants that a page shows, the ordinary one first, and what it says of those it does not."""
 
     listed: list[Variant] = field(default_factory=list)
+    #: The ordinary case once more for each letter that may be left out, where giving it changes the statement.
+    given: list[Variant] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    #: Whether all are shown beside each other; else each by what differs from the first.
+    in_braces: bool = True
 
 
 def variants_of(entry: Entry, chosen: Mapping[str, Any]) -> Variants:
@@ -98,13 +104,35 @@ class _Cases:
         for choice in choices:
             shown = [name for name in varying if not many or choice[name] != first[name]]
             self._choose(choice, shown, is_first=choice is choices[0], deep=not many or choice is choices[0])
-        if len(self.found.listed) > IN_BRACES:
+        self.found.in_braces = not many and len(self.found.listed) <= IN_BRACES
+        if not self.found.in_braces:
             ordinary = next(v for v in self.found.listed if v.is_ordinary)
             self.found.listed.remove(ordinary)
             self.found.listed.insert(0, ordinary)
         if not self.found.listed:
             raise BadRequest(f"{self.entry.id} has no statement for these values: {self._refusal}")
+        self._give_the_rest(first)
         return self.found
+
+    def _give_the_rest(self, first: dict[str, Any]) -> None:
+        """Statements with a letter that is shown as left out and may be given."""
+        ordinary = next((v for v in self.found.listed if v.is_ordinary), None)
+        if ordinary is None:
+            return
+        for letter in self.entry.applied_letters:
+            if not letter.is_optional or ordinary.options.get(letter.name) is not ABSENT:
+                continue
+            try:
+                *_, (options, _) = self._leaves(
+                    {k: v for k, v in self._options(first).items() if k != letter.name}, [], False
+                )
+            except (TheoremEngineError, ValueError):
+                # it does not go with the first values of the options
+                continue
+            statement = self.entry.statement(options)
+            if statement.written != ordinary.statement.written or statement.outputs != ordinary.statement.outputs:
+                words = row(self.pen.name(letter), word(" is given"), level=0)
+                self.found.given.append(Variant(words, options, statement, False))
 
     _refusal = ""
 
@@ -128,13 +156,14 @@ class _Cases:
         except TheoremEngineError as error:
             self._refusal = str(error)
             return
-        leaves = list(self._leaves(options, [], deep))
+        leaves = self._telling(list(self._leaves(options, [], deep)))
         for outcome, relations in leaves:
             statement = self.entry.statement(outcome)
             held = [self.pen.write(r) for r in relations]
             others = [word("otherwise")] if not relations and len(leaves) > 1 and (words or not is_first) else []
             condition = listed([*words, *held, *others], COMMA_SIGN)
-            self.found.listed.append(Variant(condition, outcome, statement, not relations))
+            choice_words = listed(words, COMMA_SIGN) if words else EMPTY
+            self.found.listed.append(Variant(condition, outcome, statement, not relations, choice_words))
 
     def _options(self, choice: Mapping[str, Any]) -> dict[str, Any]:
         entry = self.entry
@@ -159,9 +188,11 @@ class _Cases:
             self.entry.statement(options)
         except Undecided as need:
             outcome = False if self._is_removable(need.relation) else self._known(need.relation)
-            if outcome is None and deep and len(held) < 2:
-                special = list(self._leaves({**options, need.name: True}, [*held, need.relation], deep))
-                yield from special[:_CONDITIONS]
+            if outcome is None and deep and len(held) < _HELD:
+                held_too = self._leaves({**options, need.name: True}, [*held, need.relation], deep)
+                special = self._telling(list(held_too))
+                # the last is the ordinary one of them
+                yield from [*special[: _CONDITIONS - 1], *special[-1:]] if len(special) > _CONDITIONS else special
             if outcome is not True:
                 yield from self._leaves({**options, need.name: False}, held, deep)
             else:
@@ -170,6 +201,29 @@ class _Cases:
             self._refusal = str(error)
         else:
             yield options, held
+
+    def _telling(self, leaves: list[tuple[dict[str, Any], list[Any]]]) -> list[tuple[dict[str, Any], list[Any]]]:
+        """The leaves that say more than others: an equation that holds may only simplify what is stated without it."""
+        by_relations = {frozenset(relations): options for options, relations in leaves}
+        found = []
+        for options, relations in leaves:
+            others = (
+                (r, by_relations[rest]) for r in relations if (rest := frozenset(relations) - {r}) in by_relations
+            )
+            if not any(self._only_simplifies(r, options, general) for r, general in others):
+                found.append((options, relations))
+        return found
+
+    def _only_simplifies(self, relation: Any, options: dict[str, Any], general: dict[str, Any]) -> bool:
+        """Whether a statement is the general one with the two sides of an equation made equal."""
+        if not isinstance(relation, sympy.Eq):
+            return False
+        special, usual = self.entry.statement(options), self.entry.statement(general)
+        if special.outputs != usual.outputs or set(special.written) != set(usual.written):
+            return False
+        old, new = (relation.rhs, relation.lhs) if relation.rhs.is_Symbol else (relation.lhs, relation.rhs)
+        pairs = [(strip(special.written[x]), strip(usual.written[x])) for x in special.written]
+        return all(a == b or a == b.subs(old, new) for a, b in pairs)
 
     def _is_removable(self, relation: Any) -> bool:
         """Whether a condition only says that terms vanish, which the ordinary equations say too."""

@@ -17,6 +17,7 @@ from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.text import error_text, jsonable, number_text, value_text
 from theorem_engine.language.entry import MARKS
 from theorem_engine.showing.page import entry_text
+from theorem_engine.showing.rule_text import prose
 
 ENTRIES = te.entries()
 POINT = {"lam": "0.1", "gamma": "sqrt(1/2)", "d": 400, "L": 10}
@@ -145,13 +146,13 @@ def test_the_page_of_every_entry_is_complete(entry):
     text = entry_text(entry)
     for letter in entry.given:
         assert f"  {letter.name} " in text
-        assert letter.meaning.split()[0] in text
+        assert prose(letter.meaning).split()[0] in text
     for name, output in entry.outputs.items():
         assert name in text
-        assert output.meaning.split()[0] in text
+        assert prose(output.meaning).split()[0] in text
     for mark in entry.marks:
         assert MARKS[mark] in text
-    assert entry.title in " ".join(text.split())
+    assert prose(entry.title) in " ".join(text.split())
     assert str(entry.source) in " ".join(text.split())
     assert "ABSENT" not in text
     assert not re.search(r"\w:\w+=", text), "an application shows its options"

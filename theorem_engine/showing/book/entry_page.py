@@ -24,7 +24,7 @@ from theorem_engine.showing.formula.names import read_name
 from theorem_engine.showing.formula.tree import Tree
 from theorem_engine.showing.latex_page import entry_latex
 from theorem_engine.showing.page import equation, statement_html
-from theorem_engine.showing.rule_text import readable, rule_text
+from theorem_engine.showing.rule_text import prose, readable, rule_text
 from theorem_engine.showing.stated import Stated, stated
 from theorem_engine.showing.ways import ways_of
 
@@ -33,9 +33,10 @@ def entry_page(entry: Entry, evidence: Evidence, used_by: Sequence[str]) -> str:
     """The whole page."""
     found = stated(entry)
     parts = [
-        f'<p class="kind">{escape(entry.kind)} · <code>{escape(entry.id)}</code></p><h1>{escape(entry.title)}</h1>',
+        f'<p class="kind">{escape(entry.kind)} · <code>{escape(entry.id)}</code></p>',
+        f"<h1>{escape(prose(entry.title))}</h1>",
         badges(entry, evidence),
-        *(f"<p>{escape(' '.join(text.split()))}</p>" for text in entry.description.split("\n\n")),
+        *(f"<p>{escape(prose(' '.join(text.split())))}</p>" for text in entry.description.split("\n\n")),
         heading("Statement", "statement"),
         f'<section class="statement">{"".join(_statement(found, list(found.applied)))}</section>',
         *(f'<p class="remark">{escape(remark)}</p>' for remark in found.remarks),
@@ -49,14 +50,14 @@ def entry_page(entry: Entry, evidence: Evidence, used_by: Sequence[str]) -> str:
         _table("Letters", _letters(found)),
         _ways(entry),
         _list("Requires", [rule_text(rule) for rule in entry.requires]),
-        _list("Assumes", entry.assumes),
-        _list("Regime", [readable(str(entry.regime)), *(rule_text(rule) for rule in entry.warns)], "regime"),
-        _list("Conventions of the paper", conventions_of(entry.paper)),
+        _list("Assumes", [prose(text) for text in entry.assumes]),
+        _list("Regime", [prose(str(entry.regime)), *(rule_text(rule) for rule in entry.warns)], "regime"),
+        _list("Conventions of the paper", [prose(text) for text in conventions_of(entry.paper)]),
         reliability_html(entry, evidence),
         heading("Evaluation plan", "plan"),
         plan_html(entry),
         _relatives(entry, used_by),
-        _list("Notes", entry.notes),
+        _list("Notes", [prose(text) for text in entry.notes]),
         heading("Cite"),
         f'<pre tabindex="0"><code>{escape(cite(entry.id))}</code></pre>',
     ]
@@ -83,8 +84,9 @@ def _definitions(entry: Entry, found: Stated) -> str:
         inside = stated(other)
         lines = "".join(_statement(inside, found.applied))
         parts.append(
-            f'<details class="definition" id="{definition_name(id)}"><summary>{inline(tree)} {escape(other.title)}'
-            f'</summary><div class="body">{lines}<p><a href="{_to(entry, id)}">{escape(id)}</a></p></div></details>'
+            f'<details class="definition" id="{definition_name(id)}">'
+            f"<summary>{inline(tree)} {escape(prose(other.title))}</summary>"
+            f'<div class="body">{lines}<p><a href="{_to(entry, id)}">{escape(id)}</a></p></div></details>'
         )
     return "".join(parts)
 
@@ -95,12 +97,12 @@ def curve_html(entry: Entry) -> str:
     if isinstance(curve, str):
         return f"<p>Not drawn: {escape(curve)}.</p>"
     title = f"{curve.output} of {entry.id} over {curve.letter}"
-    label = f"{curve.letter} ({curve.letter_meaning})" if len(curve.letter_meaning) < 70 else curve.letter
+    label = f"{curve.letter} ({prose(curve.letter_meaning)})" if len(curve.letter_meaning) < 70 else curve.letter
     drawn = plot_svg(
         Plot(curve.x, curve.y, curve.errors, label, curve.output, title, curve.is_logarithmic, curve.simulated)
     )
     said = [
-        f"{curve.output}: {curve.output_meaning}",
+        f"{curve.output}: {prose(curve.output_meaning)}",
         f"over {curve.letter}" + (f" at {curve.fixed}" if curve.fixed else ""),
     ]
     caption = escape(", ".join(said)) + "."
@@ -128,7 +130,7 @@ def _given(entry: Entry) -> str:
             default = f"; {to_text(letter.default)} if not given"
         domain = f"{readable(letter.domain.describe())}{default}"
         sign = inline(read_name(letter.latex_name)) if not letter.domain.is_option else ""
-        rows.append((f"<code>{escape(letter.name)}</code>", sign, escape(letter.meaning), escape(domain)))
+        rows.append((f"<code>{escape(letter.name)}</code>", sign, escape(prose(letter.meaning)), escape(domain)))
     choices = "".join(f"<p>{escape(rule.text())}</p>" for rule in entry.given_rules)
     return heading("Given", "given") + _rows(rows) + choices
 
@@ -136,11 +138,11 @@ def _given(entry: Entry) -> str:
 def _gives(name: str, output: Any, found: Stated) -> tuple[str, ...]:
     sign = inline(found.aliases[name]) if name in found.aliases else ""
     limits = readable(output.range.describe()) if output.range else ""
-    return f"<code>{escape(name)}</code>", sign, escape(output.meaning), escape(limits)
+    return f"<code>{escape(name)}</code>", sign, escape(prose(output.meaning)), escape(limits)
 
 
 def _letters(found: Stated) -> list[tuple[str, ...]]:
-    rows = [(inline(tree), escape(meaning)) for tree, _, meaning in found.letters]
+    rows = [(inline(tree), escape(prose(meaning))) for tree, _, meaning in found.letters]
     return [*rows, *((escape(name), escape(meaning)) for name, meaning in found.functions.items())]
 
 
@@ -157,7 +159,9 @@ def _equation(tree: Tree) -> str:
 
 def _relatives(entry: Entry, used_by: Sequence[str]) -> str:
     def links(ids: Iterable[str]) -> str:
-        found = [f'<li><a href="{_to(entry, id)}">{escape(id)}</a> {escape(find_entry(id).title)}</li>' for id in ids]
+        found = [
+            f'<li><a href="{_to(entry, id)}">{escape(id)}</a> {escape(prose(find_entry(id).title))}</li>' for id in ids
+        ]
         return f"<ul>{''.join(found)}</ul>" if found else "<p>Nothing in the registry.</p>"
 
     return (

@@ -55,9 +55,17 @@ _WIDEST = 120
 def minimum(pen: Pen, node: Any) -> Tree:
     """min over letters."""
     names = pen.bind(node.letters, "minimised over")
+    _remember(pen, node)
     what = r"\operatorname{locmin}" if isinstance(node, LocalMinimum) else r"\min"
     head = script(sign(what, "locmin" if isinstance(node, LocalMinimum) else "min", PREFIX), listed(names))
     return scope(row(head, JOINT, fence(pen.write(node.body), "{", "}"), level=PRODUCT), frozenset(node.letters))
+
+
+def _remember(pen: Pen, node: Any) -> None:
+    """Keep what is minimised, for matrices of its second derivatives."""
+    bodies = pen.minimised.setdefault(tuple(node.letters), [])
+    if node.body not in bodies:
+        bodies.append(node.body)
 
 
 def _minimiser(pen: Pen, node: Any, index: int) -> Tree:
@@ -69,11 +77,13 @@ def _minimiser(pen: Pen, node: Any, index: int) -> Tree:
     head = script(sign(rf"\operatorname{{{kind}}}", kind, PREFIX), listed(names))
     body = fence(pen.write(node.body), "{", "}")
     whole = scope(row(head, JOINT, body, level=PRODUCT), frozenset(letters))
+    _remember(pen, node)
     if len(letters) == 1:
         return whole
     plain = [read_name(sympy.latex(x)) for x in letters]
-    stars = [pen.distinct("minimisers", node, Tree("script", (*_parts(x), _STAR), level=ATOM)) for x in plain]
-    pen.asides.setdefault(("argmin", node), Aside(word("the minimisers are"), ((fence(listed(stars)), whole),)))
+    # what is written alike is the same to a reader
+    stars = [pen.distinct("minimisers", whole, Tree("script", (*_parts(x), _STAR), level=ATOM)) for x in plain]
+    pen.asides.setdefault(("argmin", whole), Aside(word("the minimisers are"), ((fence(listed(stars)), whole),)))
     return stars[index - 1]
 
 
@@ -99,28 +109,58 @@ def eigenvalue(pen: Pen, node: Any) -> Tree:
 
 
 def _eigenvalue(pen: Pen, node: Any, index: int) -> Tree:
-    name = pen.distinct("matrices", node, sign("M"))
-    if ("matrix", node) not in pen.asides:
-        pen.asides["matrix", node] = _matrix(pen, node, name)
+    if node not in pen.entries:
+        pen.entries[node] = _entries(pen, node)
+    entries = pen.entries[node]
+    name = pen.distinct("matrices", entries, sign("M"))
+    if ("matrix", entries) not in pen.asides:
+        pen.asides["matrix", entries] = _matrix(node, name, entries)
     part = "Re" if index < node.order else "Im"
     which = script(sign(r"\mathrm{eig}", "eig", "word"), number(str(index % node.order + 1)))
     return row(sign(rf"\operatorname{{{part}}}", f"{part} ", PREFIX), call(which, name), level=PRODUCT)
 
 
-def _matrix(pen: Pen, node: Any, name: Tree) -> Aside:
+def _entries(pen: Pen, node: Any) -> tuple[Tree, ...]:
+    """The entries of a matrix; of the second derivatives of what is minimised, the letters and what it is."""
+    free = {x.name: x for entry in node.entries for x in entry.free_symbols}
+    for letters, bodies in pen.minimised.items():
+        if len(letters) != node.order or not all(x.name in free for x in letters):
+            continue
+        # those that are minimised over are bound, and of the same names as those at the minimum
+        here = [free[x.name] for x in letters]
+        for body in bodies:
+            function = body.xreplace(dict(zip(letters, here, strict=True)))
+            slopes = [function.diff(x) for x in here]
+            second = (slope.diff(y) for slope in slopes for y in here)
+            if all(a == b for a, b in zip(node.entries, second, strict=True)):
+                return (*map(pen.name, here), pen.write(function))
+    return tuple(pen.write(x) for x in node.entries)
+
+
+def _matrix(node: Any, name: Tree, entries: tuple[Tree, ...]) -> Aside:
     """The matrix itself, or where it is too wide its entries."""
     eigenvalues = row(sign(r"\mathrm{eig}_i", "eig_i", "name"), fence(name))
-    entries = tuple(pen.write(x) for x in node.entries)
+    said = " are the eigenvalues, by falling real part, of the "
+    if len(entries) != node.order**2:
+        *letters, body = entries
+        i, j, x = sign("i"), sign("j"), sign("x")
+        d = sign(r"\partial ", "∂")
+        below = row(d, script(x, i), JOINT, d, script(x, j), level=PRODUCT)
+        twice = row(script(d, EMPTY, number("2")), held(body, ATOM), level=PRODUCT)
+        words = row(eigenvalues, word(said + "Hessian matrix in x = "), fence(listed(letters)))
+        return Aside(words, ((indexed(name, row(i, j)), over(twice, below)),))
     if sum(entry.width for entry in entries) <= _WIDEST:
-        words = row(eigenvalues, word(" are the eigenvalues, by falling real part, of"))
-        return Aside(words, ((name, matrix(node.order, entries)),))
-    size = f" are the eigenvalues, by falling real part, of the matrix of order {node.order} whose entries, zero where "
-    lines = []
-    for position, entry in enumerate(entries):
-        place = number(f"{position // node.order + 1}{position % node.order + 1}")
-        if node.entries[position] != 0:
-            lines.append((indexed(name, place), entry))
-    return Aside(row(eigenvalues, word(size + "not listed, are")), tuple(lines))
+        return Aside(row(eigenvalues, word(said.removesuffix("the "))), ((name, matrix(node.order, entries)),))
+    places = [divmod(k, node.order) for k in range(len(entries))]
+    is_symmetric = all(entries[i * node.order + j] == entries[j * node.order + i] for i, j in places)
+    kind = "symmetric matrix" if is_symmetric else "matrix"
+    lines = [
+        (indexed(name, number(f"{i + 1}{j + 1}")), entry)
+        for (i, j), entry, value in zip(places, entries, node.entries, strict=True)
+        if value != 0 and (i <= j or not is_symmetric)
+    ]
+    told = f"{said}{kind} of order {node.order} whose entries, zero where not listed, are"
+    return Aside(row(eigenvalues, word(told)), tuple(lines))
 
 
 @writes(AtEvaluation)

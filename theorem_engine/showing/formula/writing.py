@@ -115,6 +115,10 @@ class Pen:
     asides: dict[Any, Aside] = field(default_factory=dict)
     #: Bound letters that an abbreviation of their surroundings must be a function of.
     bound: set[Any] = field(default_factory=set)
+    #: What is minimised, by the letters it is minimised over.
+    minimised: dict[tuple[Any, ...], list[Any]] = field(default_factory=dict)
+    #: Entries of matrices as they are written, which takes long.
+    entries: dict[Any, tuple[Tree, ...]] = field(default_factory=dict)
     #: Whether an application left out letters of the same name, or an argument is named by its position.
     leaves_out: bool = False
     by_position: bool = False

@@ -29,7 +29,9 @@ def entry_latex(entry: Entry, chosen: Mapping[str, Any] | None = None) -> str:
     for item in found.items:
         lines += [words_latex(item.tree) + "%"] if isinstance(item, Words) else [_display(item)]
     lines += [prose(remark) for remark in found.remarks if "theorem-engine" not in remark]
-    lines += ["", r"\noindent Given:", *_list([(latex(read_name(x.latex_name)), _domain(x)) for x in entry.given])]
+    if entry.given:
+        given = [(latex(read_name(x.latex_name)), _domain(x)) for x in entry.given]
+        lines += ["", r"\noindent Given:", *_list(given)]
     letters = [(latex(tree), meaning) for tree, _, meaning in found.letters]
     letters += [(rf"\text{{{prose(name)}}}", meaning) for name, meaning in found.functions.items()]
     if letters:
@@ -87,10 +89,12 @@ def _has_words(tree: Tree) -> bool:
 
 
 _SIGNS = {
-    "∞": r"$\infty$", "→": r"$\to$", "≥": r"$\geq$", "≤": r"$\leq$", "²": r"$^2$", "ᵀ": r"$^\top$", "√": r"$\surd$",
+    "∞": r"$\infty$", "→": r"$\to$", "≥": r"$\geq$", "≤": r"$\leq$", "ᵀ": r"$^\top$", "√": r"$\surd$",
     "ω": r"$\omega$", "ξ": r"$\xi$", "Φ": r"$\Phi$", "φ": r"$\varphi$", "Σ": r"$\Sigma$", "ℓ": r"$\ell$",
-    "∇": r"$\nabla$", "−": "$-$", "∂": r"$\partial$", "₁": "$_1$", "₂": "$_2$", "·": r"$\cdot$", "<": "$<$",
+    "∇": r"$\nabla$", "−": "$-$", "∂": r"$\partial$", "·": r"$\cdot$", "<": "$<$",
     ">": "$>$", "|": "$|$", "≠": r"$\neq$", "⟨": r"$\langle$", "⟩": r"$\rangle$",
+    **{sign: f"$^{digit}$" for sign, digit in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True)},
+    **{sign: f"$_{digit}$" for sign, digit in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)},
 }  # fmt: skip
 
 

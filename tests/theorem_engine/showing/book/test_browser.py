@@ -1,20 +1,18 @@
 """The book in a browser, opened from a file: search, formulas, definitions, keyboard, narrow screens, no errors."""
 
-import os
-import shutil
-
 import pytest
 
 pytest.importorskip("selenium", reason="make browser-test installs it")
 
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from tests.theorem_engine.showing import chromium
+
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(shutil.which("chromedriver") is None, reason="make browser-test installs chromium-driver"),
+    pytest.mark.skipif(not chromium.is_installed(), reason="make browser-test installs chromium-driver"),
 ]
 ENTRY = "marion2025/manifold-risk.html"
 NARROW, WIDE = (390, 844), (1100, 900)
@@ -22,15 +20,7 @@ NARROW, WIDE = (390, 844), (1100, 900)
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    folder = tmp_path_factory.mktemp("profile")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     f"--user-data-dir={folder}"):  # fmt: skip
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"), log_output=os.devnull)
-    driver = webdriver.Chrome(options=options, service=service)
+    driver = chromium.started(tmp_path_factory.mktemp("profile"))
     yield driver
     driver.quit()
 

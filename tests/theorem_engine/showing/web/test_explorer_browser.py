@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -13,14 +12,15 @@ import pytest
 
 pytest.importorskip("selenium", reason="make browser-test installs it")
 
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from tests.theorem_engine.showing import chromium
+
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(shutil.which("chromedriver") is None, reason="make browser-test installs chromium-driver"),
+    pytest.mark.skipif(not chromium.is_installed(), reason="make browser-test installs chromium-driver"),
 ]
 ROOT = Path(__file__).resolve().parents[4]
 #: Seconds to wait for anything; workers import the registry first.
@@ -49,15 +49,7 @@ def address(book):
 
 @pytest.fixture(scope="module")
 def driver(address, tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    folder = tmp_path_factory.mktemp("profile")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     f"--user-data-dir={folder}", "--window-size=1100,1200"):  # fmt: skip
-        options.add_argument(argument)
-    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"), log_output=os.devnull)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = webdriver.Chrome(options=options, service=service)
+    found = chromium.started(tmp_path_factory.mktemp("profile"))
     found.get(f"{address}/gaussian/erf-square.html")
     until(found, lambda: curve(found))
     yield found

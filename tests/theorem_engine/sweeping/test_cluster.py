@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import theorem_engine as te
 from tests.theorem_engine.command_line import error_of, run
 from theorem_engine.base.errors import BadRequest, NotAvailable, OutOfDomain
 from theorem_engine.checking.campaign import run_campaign
+from theorem_engine.showing.book.build import build_book
 from theorem_engine.sweeping import cluster
 from theorem_engine.sweeping.cluster import Cluster
 from theorem_engine.sweeping.executors import Serial
@@ -124,6 +126,24 @@ def test_a_campaign_on_a_cluster_is_that_of_one_process(machines, tmp_path):
     done = run("check", "gaussian.erf-mean", "--samples", "20000", "--scheduler", address, "--out",
                str(tmp_path / "c"), "--tolerate-undecided")  # fmt: skip
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.campaign
+def test_a_book_made_on_a_cluster_is_that_of_one_process(machines, tmp_path):
+    address, _ = machines
+    ids = ["gaussian.erf-mean", "marion2025.linear-risk"]
+    there = build_book(tmp_path / "there", ids, scheduler=address, progress=False)
+    here = build_book(tmp_path / "here", ids, jobs=1, progress=False)
+    assert there.made == here.made
+    assert there.pages == here.pages
+    for path in (tmp_path / "here").rglob("*.html"):
+        # how far a simulation comes in its time is up to the machine
+        other = tmp_path / "there" / path.relative_to(tmp_path / "here")
+        assert without_pictures(other) == without_pictures(path)
+
+
+def without_pictures(path):
+    return re.sub(r"<figure>.*?</figure>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 def test_a_campaign_without_its_scheduler_is_an_error_within_ten_seconds(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from theorem_engine.asking.citation import cite
+from theorem_engine.base.errors import BadRequest
 from theorem_engine.base.sources import digest, engine_digest, module_digest
 from theorem_engine.checking.simulators import named_simulators
 from theorem_engine.language.catalogue import all_entries, find_entry
@@ -25,6 +26,7 @@ from theorem_engine.showing.book.paper_page import paper_page
 from theorem_engine.showing.book.search_data import search_script
 from theorem_engine.showing.example import example_of
 from theorem_engine.sweeping.executors import default_executor
+from theorem_engine.sweeping.sweep import cluster
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,22 @@ class Built:
 
 
 def build_book(
-    folder: Path | str, ids: Iterable[str] | None = None, *, jobs: int | None = None, progress: bool | None = None
+    folder: Path | str,
+    ids: Iterable[str] | None = None,
+    *,
+    jobs: int | None = None,
+    progress: bool | None = None,
+    scheduler: str | None = None,
 ) -> Built:
-    """The book in a folder; of some entries, and those they rest on, if ids are given."""
+    """The book in a folder; of some entries, and those they rest on, if ids are given.
+
+    With ``scheduler``, the address of a Dask scheduler, pages are made by the workers there and written here. A build
+    that was stopped goes on with the pages that are missing.
+    """
     begin = time.perf_counter()
+    if scheduler is not None and jobs is not None:
+        raise BadRequest("scheduler and jobs each say where pages are made; give one of them")
+    elsewhere = None if scheduler is None else cluster(scheduler, "book", progress)
     kept = Kept(Path(folder))
     entries = all_entries() if ids is None else with_needs(ids)
     used_by = users(entries)
@@ -70,10 +84,13 @@ def build_book(
             evidence[entry.id] = from_json(found["evidence"])
     # those that take long come first, so that no worker is left alone with one at the end
     waiting.sort(key=lambda item: not find_entry(item[0]).costly)
-    executor = default_executor(jobs, len(waiting), "book", progress)
+    if waiting:
+        kept.note()
+    executor = elsewhere or default_executor(jobs, len(waiting), "book", progress)
     for (id, _, mark), (html, found) in zip(waiting, executor.map(made_entry, waiting), strict=True):
         evidence[id] = from_json(found)
         kept.put(entry_place(id), html, mark, {"evidence": found})
+        kept.note()
     _put_the_rest(kept, entries, evidence)
     kept.close()
     made = tuple(id for id, _, _ in waiting)

@@ -42,13 +42,14 @@ class Kept:
         path = self.folder / place
         own = digest([text])
         if _sum(path) != own:
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise refusal(path.parent, error) from None
+            self._make(path.parent)
             write_whole(path, text)
             self.written.append(place)
         self.pages[place] = {"fingerprint": fingerprint, "sum": own, "kept": dict(kept or {})}
+
+    def note(self) -> None:
+        """Write the list of all pages known so far, so that a build that is stopped here can go on."""
+        self._write({**(self.before or {}), **self.pages})
 
     def close(self) -> None:
         """Remove pages of the build before that are no page any more, and write the list."""
@@ -56,7 +57,17 @@ class Kept:
             # only what a build has written and nobody has changed
             if (self.before or {})[place]["sum"] == _sum(self.folder / place):
                 (self.folder / place).unlink()
-        write_whole(self.folder / NAME, json.dumps({"form": _FORM, "pages": self.pages}, indent=1))
+        self._write(self.pages)
+
+    def _make(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise refusal(folder, error) from None
+
+    def _write(self, pages: Mapping[str, Any]) -> None:
+        self._make(self.folder)
+        write_whole(self.folder / NAME, json.dumps({"form": _FORM, "pages": pages}, indent=1))
 
 
 def _sum(path: Path) -> str:

@@ -16,6 +16,7 @@ from theorem_engine.showing.book.frame import entry_place, page_html, paper_plac
 from theorem_engine.showing.book.svg_graph import Node, graph_svg
 from theorem_engine.showing.book.terms import heading
 from theorem_engine.showing.figure_page import figure_page
+from theorem_engine.showing.rule_text import prose
 
 
 def paper_page(
@@ -28,7 +29,7 @@ def paper_page(
     conventions = conventions_of(paper)
     if conventions:
         parts.append(heading("Conventions"))
-        parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in conventions) + "</ul>")
+        parts.append("<ul>" + "".join(f"<li>{escape(prose(text))}</li>" for text in conventions) + "</ul>")
     parts += [heading("Entries"), entry_table(entries, evidence, root_of(place))]
     parts += [heading("What rests on what", "evidence"), dependency_graph(entries, evidence, place)]
     if figures:
@@ -41,7 +42,7 @@ def paper_page(
 
 def works_said(works: Mapping[str, Any]) -> str:
     """The works that a part of the registry is after, in one sentence."""
-    said = [f"{_plain(work.get('title', key))} ({_plain(work.get('year', key))})" for key, work in works.items()]
+    said = [f"“{_plain(work.get('title', key))}” ({_plain(work.get('year', key))})" for key, work in works.items()]
     return f"After {'; '.join(said)}." if said else ""
 
 
@@ -57,7 +58,7 @@ def entry_table(entries: Sequence[Entry], evidence: Mapping[str, Evidence], root
         state = "" if known is None else f"{known.border}, {known.fill}"
         link = f'<a href="{root}{entry_place(entry.id)}">{escape(entry.name)}</a>'
         rows.append(
-            f"<tr><td>{link}</td><td>{escape(entry.title)}</td>"
+            f"<tr><td>{link}</td><td>{escape(prose(entry.title))}</td>"
             f"<td>{escape(entry.kind)}</td><td>{escape(state)}</td></tr>"
         )
     head = "<tr><th>entry</th><th>title</th><th>kind</th><th>evidence</th></tr>"
@@ -85,7 +86,7 @@ def figure_html(figure: Figure, place: str) -> str:
     page = figure_page(figure.id)
     root = root_of(place)
     anchor = figure.id.partition(".")[2]
-    caption = "".join(f"<p>{escape(' '.join(text.split()))}</p>" for text in page.caption.split("\n\n"))
+    caption = "".join(f"<p>{escape(prose(' '.join(text.split())))}</p>" for text in page.caption.split("\n\n"))
     rests = "".join(
         f'<li><a href="{root}{entry_place(id)}">{escape(id)}</a>{escape(f" at {point}") if point else ""}</li>'
         for id, point in page.settings

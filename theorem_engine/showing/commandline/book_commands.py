@@ -25,12 +25,16 @@ def book(
         list[str] | None, typer.Argument(metavar="[ID]...", help="Entries, with what they rest on; without any, all.")
     ] = None,
     jobs: Annotated[str | None, typer.Option(metavar="N", help="Worker processes.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers make the pages.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print plain data, and nothing else, on stdout.")] = False,
 ) -> None:
     """Write the registry as pages that open from a file; pages of unchanged entries are kept."""
     from theorem_engine.showing.book.build import build_book
 
-    built = build_book(out, ids or None, jobs=whole_number("jobs", jobs), progress=False if as_json else None)
+    count, progress = whole_number("jobs", jobs), False if as_json else None
+    built = build_book(out, ids or None, jobs=count, progress=progress, scheduler=scheduler)
     print(json.dumps(built.to_json(), indent=2, ensure_ascii=False) if as_json else built)
 
 

@@ -139,7 +139,7 @@ def _entries(pen: Pen, node: Any) -> tuple[Tree, ...]:
 
 def _matrix(node: Any, name: Tree, entries: tuple[Tree, ...]) -> Aside:
     """The matrix itself, or where it is too wide its entries."""
-    eigenvalues = row(sign(r"\mathrm{eig}_i", "eig_i", "name"), fence(name))
+    eigenvalues = call(script(sign(r"\mathrm{eig}", "eig", "word"), sign("i")), name)
     said = " are the eigenvalues, by falling real part, of the "
     if len(entries) != node.order**2:
         *letters, body = entries

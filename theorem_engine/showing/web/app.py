@@ -13,6 +13,7 @@ from theorem_engine.base.errors import BadRequest, NotAvailable
 from theorem_engine.showing.book.kept import NAME
 from theorem_engine.showing.web.bodies import Refused, read_body
 from theorem_engine.showing.web.openapi import description
+from theorem_engine.showing.web.patience import impatient_protocol
 from theorem_engine.showing.web.questions import MOST_SECONDS, QUESTIONS
 from theorem_engine.showing.web.workers import Busy, Late, Workers
 
@@ -144,4 +145,5 @@ def serve(book: Path | str, port: int = 8000, jobs: int = 2, announce: Callable[
     except ImportError:
         raise NotAvailable("the explorer needs Starlette and uvicorn: pip install 'theorem-engine[web]'") from None
     announce(f"http://127.0.0.1:{port}/  (Ctrl-C stops)")
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", timeout_keep_alive=10, limit_concurrency=200)
+    http: Any = impatient_protocol()
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", timeout_keep_alive=10, http=http)

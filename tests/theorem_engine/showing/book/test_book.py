@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from theorem_engine.base.errors import BadRequest
 from theorem_engine.language.catalogue import find_entry
-from theorem_engine.showing.book import curve
+from theorem_engine.showing.book import build, curve
 from theorem_engine.showing.book.build import build_book, entry_fingerprint, with_needs
 from theorem_engine.showing.book.guide import ORDER, guides
 from theorem_engine.showing.book.terms import all_terms
@@ -208,6 +208,37 @@ def test_the_command_writes_a_book_and_says_where(tmp_path, monkeypatch):
     assert refused.exit_code == 2
     assert "gaussian.erf-mean" in refused.output
     assert not (tmp_path / "c").exists()
+
+
+def test_a_build_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
+    """The first build of all is stopped after one page: no folder of something else is left behind."""
+    done = []
+
+    def made_until_stopped(item):
+        if done:
+            raise KeyboardInterrupt
+        done.append(item[0])
+        return build.made_entry.whole(item)
+
+    monkeypatch.setattr(curve, "SIMULATED_SECONDS", 0.05)
+    made_until_stopped.whole = build.made_entry
+    monkeypatch.setattr(build, "made_entry", made_until_stopped)
+    with pytest.raises(KeyboardInterrupt):
+        build_book(tmp_path / "b", ["gaussian.erf-mean", "gaussian.erf-moments"], jobs=1, progress=False)
+    monkeypatch.setattr(build, "made_entry", made_until_stopped.whole)
+    again = build_book(tmp_path / "b", ["gaussian.erf-mean", "gaussian.erf-moments"], jobs=1, progress=False)
+    assert len(done) == 1
+    assert set(again.made) == {"gaussian.erf-mean", "gaussian.erf-moments"} - set(done)
+    assert (tmp_path / "b" / "index.html").is_file()
+
+
+def test_a_book_without_its_scheduler_is_refused_and_nothing_is_written(tmp_path):
+    done = CliRunner().invoke(app, ["book", str(tmp_path / "b"), "gaussian.erf-mean", "--scheduler", "127.0.0.1:1"])
+    assert done.exit_code == 2
+    assert "no scheduler answers at" in done.output
+    assert not (tmp_path / "b").exists()
+    with pytest.raises(BadRequest, match="give one of them"):
+        build_book(tmp_path / "b", ["gaussian.erf-mean"], jobs=1, scheduler="127.0.0.1:1")
 
 
 def test_the_guide_has_what_a_newcomer_reads():

@@ -75,10 +75,9 @@ _AUTHOR = {
     "theorem_engine.language.activation": ("Activation", "ElementWise", "Normalised"),
     "theorem_engine.language.statement": ("Label", "Partial", "Total", "Unknown"),
     "theorem_engine.language.operators": (
-        "BatchSum", "Blurred", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean", "MarchenkoPastur",
-        "LocalMinimum", "Minimum", "Proximal", "RandomRecurrence", "TokenSum",
-        "Recurrence", "Root", "SpectralMean", "SpectrumSum", "TokenMean", "Tokens",
-        "Trajectory",
+        "BatchSum", "Blurred", "Branches", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean",
+        "LocalMinimum", "MarchenkoPastur", "Minimum", "Proximal", "RandomRecurrence", "Recurrence", "Root",
+        "SpectralMean", "SpectrumSum", "Spinodal", "TokenMean", "TokenSum", "Tokens", "Trajectory", "homotopy",
     ),
     "theorem_engine.language.operators.channel": (
         "ChannelMean", "TokenLogSum", "TokenMax", "TokenSort",

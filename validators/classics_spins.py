@@ -49,9 +49,9 @@ def posterior_signs(point: Point, rng: Generator, count: int) -> dict[str, Any]:
 NEURONS = 500
 
 
-@simulator(size=NEURONS, orders=(1.0,), cost=3.0, covers=("m",))
+@simulator(size=NEURONS, orders=(1.0,), cost=3.0, covers=("m", "energy"))
 def retrieval(point: Point, rng: Generator, count: int) -> dict[str, Any]:
-    """Overlap with its pattern of the state that zero-temperature dynamics reaches from there."""
+    """Overlap with its pattern of the state that zero-temperature dynamics reaches from there, and its energy."""
     neurons = int(point.get("size", NEURONS))
     patterns = max(1, round(float(point["alpha"]) * neurons))
 
@@ -65,6 +65,6 @@ def retrieval(point: Point, rng: Generator, count: int) -> dict[str, Any]:
             i = rng.choice(unstable)
             state[i] = -state[i]
             field += 2 * state[i] * couplings[:, i]
-        return {"m": state @ signs[0] / neurons}
+        return {"m": state @ signs[0] / neurons, "energy": -(state @ field) / (2 * neurons)}
 
     return columns([one() for _ in range(count)])

@@ -14,6 +14,7 @@ from theorem_engine import (
     Search,
     Source,
     Start,
+    homotopy,
     mills,
     normal_cdf,
     normal_pdf,
@@ -186,14 +187,21 @@ def perceptron_capacity(kappa):
 
 
 def binary_equations(load):
-    """Overlap and its conjugate for binary weights at a load, and the two means of the entropy."""
+    """Overlap and its conjugate for binary weights at a load, and the two means of the entropy.
+
+    q = 1 with an infinite conjugate is a solution too. What is meant is connected with no overlap of the patterns' own,
+    where the conjugate is 2 load/pi.
+    """
     u = Z * sqrt(q / (1 - q))
     # far to the left the distribution function itself underflows
     log_cdf = Piecewise((log(mills(-u)) - u**2 / 2 - log(2 * pi) / 2, u < 0), (log(normal_cdf(u)), True))
     return {
         q: GaussianMean(tanh(Z * sqrt(q_hat)) ** 2, Z),
         # the mean of (phi(u)/Phi(u))^2 with its square completed, as in the Bayes perceptron
-        q_hat: load / (2 * pi * sqrt((1 - q) * (1 + q))) * GaussianMean(1 / normal_cdf(Z * sqrt(q / (1 + q))) ** 2, Z),
+        q_hat: homotopy(
+            load / (2 * pi * sqrt((1 - q) * (1 + q))) * GaussianMean(1 / normal_cdf(Z * sqrt(q / (1 + q))) ** 2, Z),
+            2 * load / pi,
+        ),
     }, (GaussianMean(log(2 * cosh(Z * sqrt(q_hat))), Z) - q_hat * (1 - q) / 2, GaussianMean(log_cdf, Z))
 
 
@@ -210,11 +218,7 @@ load = var("alpha", r"\alpha", "patterns over dimension, P/N", Interval(0, Ratio
         "entropy": Output("logarithm of the number of solutions over N", NONNEGATIVE),
         "q": Output("overlap of two solutions", Interval(0, 1)),
     },
-    recipe={
-        # near the solution on the whole range: from q = 1 there is no way back
-        q: Start(13 * load / 20, positive=True),
-        q_hat: Start(16 * load / 25 / (1 - 19 * load / 20), positive=True),
-    },
+    recipe={q: Start(load / 2, positive=True), q_hat: Start(2 * load / pi, positive=True)},
     assumes=("patterns are Gaussian, labels random, weights are one or minus one, no margin",),
     regime=Limit(grows=("N", "P"), fixed=("P/N",), orders=(1,)),
     checks=(

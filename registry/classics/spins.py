@@ -1,10 +1,12 @@
 """Spin systems: a rank-one signal in a noisy matrix, and the associative memory."""
 
-from sympy import Piecewise, cosh, erf, exp, pi, sqrt, tanh
+from sympy import Rational, cosh, erf, exp, pi, sqrt, tanh
 
 from theorem_engine import (
     NONNEGATIVE,
     POSITIVE,
+    REAL,
+    Branches,
     GaussianMean,
     Interval,
     Limit,
@@ -27,9 +29,8 @@ Z = var("Z", "Z", "a standard normal variable")
 missed = var("missed", "e", "one minus the overlap", NONNEGATIVE)
 
 alpha = var("alpha", r"\alpha", "patterns over neurons, P/N", POSITIVE, typical=(0.01, 0.2))
-y = var("y", "y", "signal over noise of a neuron's field", POSITIVE)
-y_c = var("y_c", "y_c", "that ratio where retrieval ends", POSITIVE)
-top = var("top", "F_c", "largest value of F(y) = erf(y)/y - 2 exp(-y^2)/sqrt(pi)", POSITIVE)
+y = var("y", "y", "signal over noise of a neuron's field", NONNEGATIVE)
+noise = var("noise", "s", "standard deviation of a neuron's field, sqrt(alpha r)", POSITIVE)
 
 
 @theorem(
@@ -70,9 +71,13 @@ def spiked_wigner(m):
     }
 
 
-def retrieval(ratio):
-    """The square root of twice the load at a ratio of signal to noise."""
-    return erf(ratio) / ratio - 2 / sqrt(pi) * exp(-(ratio**2))
+#: States of the memory: the ratio y and the noise that the other patterns make.
+STATES = Branches(
+    {y: erf(y) / (sqrt(2) * noise), noise: sqrt(alpha) + sqrt(2 / pi) * exp(-(y**2))},
+    energy=(alpha - erf(y) ** 2 - noise**2) / 2,
+    trivial=[0],
+    choose="last",
+)
 
 
 @result(
@@ -84,30 +89,38 @@ def retrieval(ratio):
         "m": Output("overlap of the retrieval state with its pattern; zero where there is none", UNIT),
         "critical_alpha": Output("load above which there is no retrieval", POSITIVE),
         "m_critical": Output("overlap at that load", UNIT),
+        "energy": Output("energy of that state per neuron; of the glass where there is none", REAL),
+        "glass_energy": Output("energy per neuron of the glass, which has no overlap with any pattern", REAL),
     },
-    recipe={y_c: Search(1, 2), y: Search(y_c, sqrt(2 / alpha))},
-    assumes=("P = alpha N random patterns of signs, Hebb's couplings, zero temperature",),
+    # F(y) = erf(y)/y - 2 exp(-y^2)/sqrt(pi) is at most 4 y^2/(3 sqrt(pi)), and at most 1/y
+    recipe={
+        y: Search(sqrt(3 * sqrt(2 * pi * alpha)) / 4, sqrt(2 / alpha)),
+        alpha: Search(Rational(1, 20), Rational(1, 2)),
+    },
+    assumes=("P = alpha N random patterns of signs, Hebb's couplings without self-couplings, zero temperature",),
     regime=Limit(grows=("N", "P"), fixed=("P/N",), orders=(1,)),
     checks=(
         "classics_spins.retrieval",
         Unchecked("critical_alpha", "m_critical", because="the end of a metastable state, near which the dynamics of "
                   "any size that can be simulated leaves it earlier; m below it is compared"),
+        Unchecked("glass_energy", because="no dynamics that can be simulated reaches the lowest states of a glass"),
     ),
     marks="DVE",
     notes=(
         "Approximate: replica symmetry is broken at zero temperature, with a small effect (the literature has 0.138 "
         "for the critical load with and without breaking, to three digits). No proof of the value is known.",
-        "m = erf(y), sqrt(2 alpha) = F(y), of whose two roots the larger is stable. Retrieval is the state of least "
-        "energy below alpha = 0.05185 only; near the critical load m - m_critical ~ (critical_alpha - alpha)^(1/2).",
+        "m = erf(y), sqrt(2 alpha) = F(y) = erf(y)/y - 2 exp(-y^2)/sqrt(pi), of whose two roots the larger is stable; "
+        "y = 0 is the glass. Retrieval is the state of least energy below alpha = 0.05185 only; near the critical load "
+        "m - m_critical ~ (critical_alpha - alpha)^(1/2).",
     ),
 )  # fmt: skip
 def hopfield(alpha):
     """An associative memory retrieves up to a load of 0.138 patterns per neuron, where its overlap jumps to zero."""
+    end = STATES.spinodal(alpha)
     return {
-        y_c: Root(retrieval(y).diff(y).subs(y, y_c), y_c),
-        top: retrieval(y_c),
-        y: Root(retrieval(y) - sqrt(2 * alpha), y),
-        "m": Piecewise((erf(y), sqrt(2 * alpha) <= top), (0, True)),
-        "critical_alpha": top**2 / 2,
-        "m_critical": erf(y_c),
+        "m": erf(STATES.at(y)),
+        "critical_alpha": end,
+        "m_critical": erf(end.at(y)),
+        "energy": STATES.energy_at(),
+        "glass_energy": STATES.energy_at(1),
     }

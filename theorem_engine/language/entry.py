@@ -18,7 +18,7 @@ from theorem_engine.language.conditions import Undecided, settle
 from theorem_engine.language.domains import Domain
 from theorem_engine.language.letters import ABSENT, CANONICAL, Letter
 from theorem_engine.language.model import Model, Setting
-from theorem_engine.language.operators.optimum import Minimum, Root
+from theorem_engine.language.operators.base import Searched
 from theorem_engine.language.recipe import Recipe, prepared, searched
 from theorem_engine.language.regime import EXACT, Exact, Limit
 from theorem_engine.language.rules import Doubt, Exceeds, OneOf, Warn
@@ -367,7 +367,7 @@ class Entry:
 
     def searched(self, expression: Any, options: Mapping[str, Any]) -> Any:
         """An expression about the letters (a requirement) with ranges at its searches, as the recipe says."""
-        if not expression.has(Minimum, Root):
+        if not expression.has(Searched):
             return expression
         recipe = self.recipe(self.setting(options)) if callable(self.recipe) else self.recipe
         return searched(expression, recipe, self.id)

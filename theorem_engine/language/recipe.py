@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from theorem_engine.base.errors import DeclarationError
-from theorem_engine.language.operators.base import distinct_nodes
-from theorem_engine.language.operators.optimum import Minimum, Root
+from theorem_engine.language.operators.base import Searched, distinct_nodes
 from theorem_engine.language.statement import Statement, Unknown, strip
 
 
@@ -55,7 +54,7 @@ Recipe = Mapping[Any, How] | Callable[[Any], Mapping[Any, How]]
 
 def prepared(statement: Statement, recipe: Mapping[Any, How]) -> Statement:
     """The statement with starts at its self-consistent letters and ranges at its searches."""
-    if not recipe and not any(strip(equation).has(Minimum, Root) for equation in statement.equations.values()):
+    if not recipe and not any(strip(equation).has(Searched) for equation in statement.equations.values()):
         return statement
     searches = _searches(recipe)
     starts = {letter: how for letter, how in recipe.items() if isinstance(how, Start)}
@@ -95,16 +94,15 @@ def _circular(equations: Mapping[Any, Any]) -> set[Any]:
 
 
 def _searched(expression: Any, searches: Mapping[str, Search | Descent], owner: str) -> Any:
-    """The expression with ranges at every minimum and root that has none."""
-    open_nodes = [n for n in distinct_nodes(expression) if isinstance(n, (Minimum, Root)) and not n.has_range]
+    """The expression with ranges at every minimum, root and branch that has none."""
+    open_nodes = [n for n in distinct_nodes(expression) if isinstance(n, Searched) and not n.has_range]
     if not open_nodes:
         return expression
     swaps = {}
     for node in open_nodes:
-        letters = node.letters if isinstance(node, Minimum) else (node.letter,)
-        missing = [x.name for x in letters if x.name not in searches]
+        missing = [x.name for x in node.sought if x.name not in searches]
         if missing:
             raise DeclarationError(f"{owner}: the recipe does not say where to look for {', '.join(missing)}")
-        swaps[node] = node.searched([searches[x.name] for x in letters])
+        swaps[node] = node.searched([searches[x.name] for x in node.sought])
     # a search inside another is met again in what takes its place
     return _searched(expression.xreplace(swaps), searches, owner)

@@ -15,7 +15,8 @@ import sympy
 
 from theorem_engine.base.errors import MissingDefinition, UnsolvableCycle
 from theorem_engine.language.operators.base import Component, as_operator, is_operator, outermost_operators
-from theorem_engine.language.statement import Unknown, make_statement, strip
+from theorem_engine.language.operators.homotopy import eased, has_homotopy, without_homotopy
+from theorem_engine.language.statement import Statement, Total, Unknown, make_statement, strip
 from theorem_engine.planning.unfold import unfold
 
 
@@ -53,6 +54,8 @@ class Solve:
     along: int | None = None
     #: As in ``Unknown``; the residual has a Jacobian for Newton's method only.
     method: str = "newton"
+    #: The residual with easier expressions mixed in: after the unknowns comes the share of what is meant, from 0 to 1.
+    eased: Plan | None = None
 
 
 Step = Evaluate | Operate | Solve
@@ -79,13 +82,14 @@ def make_plan(inputs: Sequence[Any], equations: Mapping[Any, Any], targets: Sequ
     ['Evaluate']
     """
     unfolded = unfold(equations, owner)
-    everything = _with_starts(unfolded.equations)
-    graph = _graph(inputs, everything, targets, owner)
+    written = _with_starts(unfolded.equations)
+    graph = _graph(inputs, written, targets, owner)
+    everything = {symbol: _meant(equation) for symbol, equation in written.items()}
     nodes: dict[Any, _Node] = {}
     for members in _components(graph):
         if len(members) > 1 or graph.has_edge(members[0], members[0]):
             # a key of its own: the letters inside the cycle get nodes by their names
-            nodes[tuple(members)] = _group(members, everything, owner)
+            nodes[tuple(members)] = _group(members, {**everything, **{s: written[s] for s in members}}, owner)
         elif members[0] in everything:
             _split(members[0], everything[members[0]], nodes)
     steps = _schedule(nodes, inputs)
@@ -111,6 +115,13 @@ def _with_starts(equations: Mapping[Any, Any]) -> dict[Any, Any]:
         else:
             result[symbol] = equation
     return result
+
+
+def _meant(equation: Any) -> Any:
+    """An equation without the easier forms that its author wrote beside expressions of it."""
+    if isinstance(equation, Unknown):
+        return replace(equation, equation=without_homotopy(equation.equation))
+    return without_homotopy(equation)
 
 
 def _graph(inputs: Sequence[Any], equations: Mapping[Any, Any], targets: Sequence[Any], owner: str) -> Any:
@@ -187,43 +198,57 @@ def _group(members: list[Any], equations: Mapping[Any, Any], owner: str) -> _Nod
     linear = not unknowns
     if linear:
         unknowns = members
-    inner = {s: strip(equations[s]) for s in members if s not in unknowns}
+    inner = {s: without_homotopy(strip(equations[s])) for s in members if s not in unknowns}
     rest = nx.DiGraph((a, s) for s, e in inner.items() for a in e.free_symbols if a in inner)
     if not nx.is_directed_acyclic_graph(rest):
         cycle = " -> ".join(str(a) for a, _ in nx.find_cycle(rest))
         raise UnsolvableCycle(f"{owner}: {cycle} depend on each other; declare one of them as Unknown(..., start=...)")
-    from theorem_engine.language.statement import Total
-
-    sides = {f"f{i}": strip(equations[s]) for i, s in enumerate(unknowns)}
     methods = {"newton"} if linear else {equations[s].method for s in unknowns}
     if len(methods) > 1:
         raise UnsolvableCycle(f"{owner}: one group, but its unknowns name the methods {', '.join(sorted(methods))}")
-    places = range(len(unknowns)) if methods == {"newton"} else ()
-    jacobian = {f"j{i}_{k}": Total(sides[f"f{i}"], x) for i in places for k, x in enumerate(unknowns)}
-    statement = make_statement(f"{owner}:group", (), {**inner, **sides, **jacobian})
+    is_newton = methods == {"newton"}
+    stated = {s: strip(equations[s]) for s in members}
+    statement = _residual({s: without_homotopy(e) for s, e in stated.items()}, unknowns, owner, is_newton)
     targets = statement.targets()
     if linear and any(statement.equations[t].free_symbols & set(unknowns) for t in targets[len(unknowns) :]):
         raise UnsolvableCycle(
             f"{owner}: {', '.join(str(s) for s in members)} depend on each other, not linearly, and no method was "
             "declared; give at least one of them as Unknown(..., start=...)"
         )
-    outside = sorted(
-        {s for e in statement.equations.values() for s in e.free_symbols} - set(statement.equations) - set(unknowns),
-        key=_name,
-    )
+    share = sympy.Dummy("share")
+    mixed = None
+    if any(has_homotopy(e) for e in stated.values()):
+        if not is_newton or linear:
+            raise UnsolvableCycle(f"{owner}: homotopy is followed by Newton's method, with a start for an unknown")
+        mixed = _residual({s: eased(e, share) for s, e in stated.items()}, unknowns, owner, is_newton)
+    used = {s for part in (statement, mixed) if part for e in part.equations.values() for s in e.free_symbols}
+    made = {s for part in (statement, mixed) if part for s in part.equations}
+    outside = sorted(used - made - set(unknowns) - {share}, key=_name)
     residual = make_plan([*unknowns, *outside], statement.equations, targets, f"{owner}:group")
+    way = None
+    if mixed is not None:
+        way = make_plan([*unknowns, share, *outside], mixed.equations, mixed.targets(), f"{owner}:group")
     branches = 1 if linear else max(len(equations[s].starts()) for s in unknowns)
     starts = () if linear else tuple(
         tuple(equations[s].starts()[min(b, len(equations[s].starts()) - 1)] for s in unknowns) for b in range(branches)
     )  # fmt: skip
     positive = tuple(not linear and equations[s].positive for s in unknowns)
-    eased = next((equations[s].along for s in unknowns if not linear and equations[s].along in outside), None)
-    along = None if eased is None else outside.index(eased)
-    solve = Solve(tuple(unknowns), positive, starts, tuple(outside), residual, linear, along, methods.pop())
+    helper = next((equations[s].along for s in unknowns if not linear and equations[s].along in outside), None)
+    along = None if helper is None else outside.index(helper)
+    solve = Solve(tuple(unknowns), positive, starts, tuple(outside), residual, linear, along, methods.pop(), way)
     # quantities inside the cycle are recomputed at the solution, for whoever else uses them
     node = _Node(tuple(unknowns), set(outside) | {s for b in starts for s in b}, solve=solve)
     node.equation = tuple(inner.items())
     return node
+
+
+def _residual(stated: Mapping[Any, Any], unknowns: Sequence[Any], owner: str, has_slopes: bool) -> Statement:
+    """Right-hand sides of the unknowns, and their Jacobian row by row where a method needs it."""
+    inner = {s: e for s, e in stated.items() if s not in unknowns}
+    sides = {f"f{i}": stated[s] for i, s in enumerate(unknowns)}
+    places = range(len(unknowns)) if has_slopes else ()
+    jacobian = {f"j{i}_{k}": Total(sides[f"f{i}"], x) for i in places for k, x in enumerate(unknowns)}
+    return make_statement(f"{owner}:group", (), {**inner, **sides, **jacobian})
 
 
 def _schedule(nodes: dict[Any, _Node], inputs: Sequence[Any]) -> tuple[Step, ...]:

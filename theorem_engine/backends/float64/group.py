@@ -12,6 +12,7 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.iterated import CompiledGroup, lower_iterated
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.reports import note
+from theorem_engine.numerics.solvers.continuation import follow
 from theorem_engine.numerics.solvers.newton import (
     Array,
     Places,
@@ -33,7 +34,8 @@ def lower_group(solve: Solve, backend: Backend) -> Numeric:
     """Newton from each branch's start; the first branch that converges everywhere is returned."""
     if solve.method != "newton":
         return lower_iterated(solve, backend)
-    lowered = _Linear(solve, backend) if solve.is_linear else _Newton(solve, backend)
+    kind = _Linear if solve.is_linear else _Newton if solve.eased is None else _Followed
+    lowered = kind(solve, backend)
 
     def evaluate(*values: Any) -> list[Any]:
         with np.errstate(all="ignore"):
@@ -91,6 +93,36 @@ class _Linear(_Group):
         left = value + np.einsum("ikn,kn->in", jacobian, x) - x
         note(f"linear group {self.names}", float(np.max(np.abs(left))))
         return x
+
+
+class _Followed(_Group):
+    """Newton's method along the way from easier equations, at each point."""
+
+    def __init__(self, solve: Solve, backend: Backend) -> None:
+        super().__init__(solve, backend)
+        assert solve.eased is not None
+        self.way = backend.compile(solve.eased)
+
+    def point(self, values: Sequence[float]) -> list[float]:
+        parameters = values[self.size * len(self.solve.starts) :]
+
+        def system(share: float) -> Any:
+            def at(x: Sequence[float]) -> Sequence[float]:
+                try:
+                    found: Sequence[float] = self.way(*x, share, *parameters)
+                    return found
+                except (OverflowError, ZeroDivisionError, NotConverged):
+                    # too far a step: a smaller one is tried
+                    return [math.inf] * (self.size * (self.size + 1))
+
+            return at
+
+        x, steps = follow(system, values[: self.size], self.solve.positive, self.names)
+        note(f"continuation for {self.names}", 0.0, f"{steps} steps from the easy equations")
+        return x
+
+    def __call__(self, columns: Array) -> Array:
+        return np.array([self.point([float(v) for v in column]) for column in columns.T]).T
 
 
 class _Newton(_Group):

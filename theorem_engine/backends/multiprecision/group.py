@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mpmath import mp
@@ -27,28 +28,39 @@ def lower_group(solve: Solve, backend: Backend) -> Numeric:
 
     def evaluate(*values: Any) -> list[Any]:
         parameters = values[size * branches :]
-        x = [mp.zero] * size
-        if rough is not None:
-            x = [mp.mpf(float(v)) for v in rough(*[plain(v) for v in values])]
-        last = mp.inf
-        for _ in range(1 if rough is None else 60):
-            flat = run(*x, *parameters)
-            matrix = mp.matrix(size, size)
-            for i in range(size):
-                for k in range(size):
-                    matrix[i, k] = (1 if i == k else 0) - flat[size + i * size + k]
-            move = _solved(matrix, [f - v for f, v in zip(flat[:size], x, strict=True)], names)
-            x = [v + move[i] for i, v in enumerate(x)]
-            change = max(abs(move[i]) / max(abs(x[i]), mp.eps) for i in range(size))
-            # quadratic convergence ends at rounding: stop when a step no longer improves on the last
-            if change == 0 or (change < mp.mpf(10) ** (-mp.dps // 2) and change >= last / 4):
-                return x
-            last = change
         if rough is None:
-            return x
-        raise NotConverged(f"Newton at {mp.dps} digits moved by {mp.nstr(last, 2)} in its last step")
+            return _step(run, [mp.zero] * size, parameters, names)[0]
+        return settled(run, [mp.mpf(float(v)) for v in rough(*[plain(v) for v in values])], parameters, names)
 
     return evaluate
+
+
+def settled(run: Numeric, x: list[Any], parameters: Sequence[Any], names: str) -> list[Any]:
+    """The solution of x = F(x) near a place, by Newton's method until a step no longer improves on the last.
+
+    ``run`` has right-hand sides and their Jacobian row by row.
+    """
+    last = mp.inf
+    for _ in range(60):
+        x, move = _step(run, x, parameters, names)
+        change = max(abs(m) / max(abs(v), mp.eps) for m, v in zip(move, x, strict=True))
+        # quadratic convergence ends at rounding
+        if change == 0 or (change < mp.mpf(10) ** (-mp.dps // 2) and change >= last / 4):
+            return x
+        last = change
+    raise NotConverged(f"Newton at {mp.dps} digits moved by {mp.nstr(last, 2)} in its last step")
+
+
+def _step(run: Numeric, x: list[Any], parameters: Sequence[Any], names: str) -> tuple[list[Any], list[Any]]:
+    """Newton's step from a place: where it leads, and how far."""
+    size = len(x)
+    flat = run(*x, *parameters)
+    matrix = mp.matrix(size, size)
+    for i in range(size):
+        for k in range(size):
+            matrix[i, k] = (1 if i == k else 0) - flat[size + i * size + k]
+    move = _solved(matrix, [f - v for f, v in zip(flat[:size], x, strict=True)], names)
+    return [v + m for v, m in zip(x, move, strict=True)], move
 
 
 def _solved(matrix: Any, right: list[Any], names: str) -> list[Any]:

@@ -26,13 +26,13 @@ def lower(spectra: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backen
         matrix = np.array([float(value_of(e)) for e in flat]).reshape(size)
         noise = np.array([float(error_of(e)) for e in flat]).reshape(size)
         places = np.array([complex(re, im) for re, im in zip(found[:order], found[order:], strict=True)])
-        errors = _bounds(matrix, noise, places)
+        errors = eigenvalue_bounds(matrix, noise, places)
         return [Rounded(float(r), e) for r, e in zip(found, [*errors, *_swaps(places, errors)], strict=True)]
 
     return lambda *values: each_place(evaluate, values)
 
 
-def _bounds(matrix: Any, noise: Any, places: Any) -> Any:
+def eigenvalue_bounds(matrix: Any, noise: Any, places: Any) -> Any:
     """How far each eigenvalue can be: first order where it is alone, else Elsner's bound, which always holds."""
     from scipy.linalg import eig
 

@@ -1,8 +1,10 @@
 """Operators: what is not elementary, as unevaluated SymPy nodes."""
 
 from theorem_engine.language.operators.base import Component, Operator, is_operator
+from theorem_engine.language.operators.branches import Branches, Spinodal
 from theorem_engine.language.operators.dynamics import Flow, Recurrence, Trajectory
 from theorem_engine.language.operators.gaussian_mean import Blurred, GaussianMean
+from theorem_engine.language.operators.homotopy import homotopy
 from theorem_engine.language.operators.optimum import LocalMinimum, Minimum, Root
 from theorem_engine.language.operators.proximal import Proximal
 from theorem_engine.language.operators.spectral_law import MarchenkoPastur
@@ -15,6 +17,7 @@ from theorem_engine.language.operators.token_mean import Hardmax, LengthMean, To
 __all__ = [
     "BatchSum",
     "Blurred",
+    "Branches",
     "Component",
     "Eigenvalues",
     "Flow",
@@ -31,9 +34,11 @@ __all__ = [
     "Root",
     "SpectralMean",
     "SpectrumSum",
+    "Spinodal",
     "TokenMean",
     "TokenSum",
     "Tokens",
     "Trajectory",
+    "homotopy",
     "is_operator",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -93,6 +93,24 @@ class Operator(sympy.Expr):
     def component_partial(self, index: int, symbol: Any) -> Any:
         """Derivative of another component."""
         raise TypeError(f"component {index} of {type(self).__name__} has no symbolic derivative")
+
+
+class Searched(Operator):
+    """An operator whose value is looked for; where, it says itself or the recipe of the statement does."""
+
+    @property
+    def has_range(self) -> bool:
+        """Whether it is said where to look."""
+        raise NotImplementedError
+
+    @property
+    def sought(self) -> tuple[Any, ...]:
+        """The letters whose values are looked for."""
+        raise NotImplementedError
+
+    def searched(self, searches: Sequence[Any]) -> Any:
+        """The same operation, looked for as these say, one for each letter sought."""
+        raise NotImplementedError
 
 
 class Component(sympy.Expr):

@@ -7,10 +7,10 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.language.operators.base import Component, Operator, Part, hygienic, only
+from theorem_engine.language.operators.base import Component, Part, Searched, hygienic, only
 
 
-class Minimum(Operator):
+class Minimum(Searched):
     """Smallest value of an expression over one or more letters, each in a given range.
 
     ``over`` maps each letter to its range (low, high); a range inside the positive numbers is
@@ -50,6 +50,11 @@ class Minimum(Operator):
     def has_range(self) -> bool:
         """Whether it is said where to look."""
         return bool(self.args[2])
+
+    @property
+    def sought(self) -> tuple[Any, ...]:
+        """The letters minimised over."""
+        return self.letters
 
     def searched(self, searches: Sequence[Any]) -> Any:
         """The same minimum, looked for as these say, one for each letter."""
@@ -168,7 +173,7 @@ class LocalMinimum(Minimum):
         return tuple((pair[0], float(pair[1])) for pair in self.args[3])
 
 
-class Root(Operator):
+class Root(Searched):
     """The root of an expression in one letter within a range; infinite where the sign never changes.
 
     The range is scanned on a logarithmic scale when it is positive; ``sign_change="first"`` or
@@ -193,6 +198,11 @@ class Root(Operator):
     def has_range(self) -> bool:
         """Whether it is said where to look."""
         return self.args[2] is not sympy.S.NaN
+
+    @property
+    def sought(self) -> tuple[Any, ...]:
+        """The unknown."""
+        return (self.letter,)
 
     def searched(self, searches: Sequence[Any]) -> Any:
         """The same root, looked for as this says."""

@@ -103,13 +103,13 @@ def solve_point(
     """As ``solve_group`` for a single point, on plain floats: arrays of one column cost several times more."""
     x = [max(v, 1e-300) if is_log else v for v, is_log in zip(start, positive, strict=True)]
     flat = system(x)
-    residual = smallest = _gap(x, flat)
+    residual = smallest = scaled_gap(x, flat)
     best, idle, step = x, 0, 0
     while step < STEPS:
         step += 1
         candidate = newton_step(x, flat, positive)
         new = system(candidate) if candidate else flat
-        new_residual = _gap(candidate, new) if candidate else math.inf
+        new_residual = scaled_gap(candidate, new) if candidate else math.inf
         stuck = idle >= PATIENCE and not new_residual < 0.8 * residual and residual > FLOOR
         if stuck or new_residual == math.inf:
             averaged = [(v + f) / 2 for v, f in zip(x, flat, strict=False)]
@@ -118,7 +118,7 @@ def solve_point(
                 for a, v, is_log in zip(averaged, x, positive, strict=True)
             ]
             new = system(candidate)
-            new_residual = _gap(candidate, new)
+            new_residual = scaled_gap(candidate, new)
         idle = 0 if new_residual < 0.9 * smallest else idle + 1
         if new_residual < smallest:
             best, smallest = candidate, new_residual
@@ -132,7 +132,7 @@ def solve_point(
     return best, smallest, step
 
 
-def _gap(x: Sequence[float], flat: Sequence[float]) -> float:
+def scaled_gap(x: Sequence[float], flat: Sequence[float]) -> float:
     """The scaled residual; infinite where there is none."""
     worst = 0.0
     for v, f in zip(x, flat, strict=False):

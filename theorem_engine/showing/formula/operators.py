@@ -8,15 +8,16 @@ import sympy
 
 from theorem_engine.language.operators.at_evaluation import AtEvaluation
 from theorem_engine.language.operators.base import Component
-from theorem_engine.language.operators.channel import (
-    ChannelMean,
-)
+from theorem_engine.language.operators.branches import Branches, Spinodal
+from theorem_engine.language.operators.channel import ChannelMean
 from theorem_engine.language.operators.dynamics import Flow, Recurrence, Trajectory
+from theorem_engine.language.operators.homotopy import Homotopy
 from theorem_engine.language.operators.optimum import LocalMinimum, Minimum, Root
 from theorem_engine.language.operators.proximal import PointSlope, Proximal, ResponseProduct
 from theorem_engine.language.operators.spectrum import Eigenvalues
 from theorem_engine.language.operators.stochastic import RandomRecurrence
 from theorem_engine.showing.formula import token_functions as _token_functions  # noqa: F401 - they register themselves
+from theorem_engine.showing.formula.branches import fixed_point, meeting
 from theorem_engine.showing.formula.means import indexed, mean
 from theorem_engine.showing.formula.names import read_name
 from theorem_engine.showing.formula.tree import (
@@ -169,6 +170,12 @@ def at_evaluation(pen: Pen, node: Any) -> Tree:
     return pen.write(node.body.xreplace(dict(zip(node.letters, node.values, strict=True))))
 
 
+@writes(Homotopy)
+def homotopy(pen: Pen, node: Any) -> Tree:
+    """What is meant; the easy form is a way to it."""
+    return pen.write(node.actual)
+
+
 @writes(Proximal)
 def proximal(pen: Pen, node: Any) -> Tree:
     """The minimising value of the first letter."""
@@ -311,6 +318,7 @@ def component(pen: Pen, node: Any) -> Tree:
     if isinstance(operator, Minimum):
         return _minimiser(pen, operator, index)
     for kind, writer in ((Eigenvalues, _eigenvalue), (Proximal, _proximal), (ChannelMean, _channel),
+                         (Branches, fixed_point), (Spinodal, meeting),
                          ((Recurrence, Flow, RandomRecurrence, Trajectory), _state)):  # fmt: skip
         if isinstance(operator, kind):
             return writer(pen, operator, index)

@@ -117,6 +117,15 @@ def test_ridge_without_penalty_descends_twice():
         te.predict("classics.ridge-risk", g=1, lam=0, r2=1, s2=1)
 
 
+def test_a_sweep_over_one_of_two_letters_of_a_condition_is_what_its_points_are():
+    """Without penalty as many coefficients as samples are refused, and only they."""
+    swept = te.sweep("classics.ridge-risk", errors=False, g=["0.5", 1, 2], lam=0, r2=1, s2=1, mask=True)["risk"].values
+    assert swept[[0, 2]] == pytest.approx([1, 1.5])
+    assert math.isnan(swept[1])
+    swept = te.sweep("classics.ridge-risk", errors=False, g=["0.5", 1, 2], lam=1, r2=1, s2=1)["risk"].values
+    assert list(swept) == [predicted("ridge-risk", g=g, lam=1, r2=1, s2=1)["risk"] for g in ("0.5", 1, 2)]
+
+
 @pytest.mark.parametrize(("c", "gamma"), [(0.5, 0.3), (2, 1), (1, 0.1)])
 def test_the_training_error_of_ridge_on_noise_follows_from_its_resolvent(c, gamma):
     """liao2026.ridge-error without signal is gamma^2 tr (X^T X/n + gamma)^(-2)/n."""

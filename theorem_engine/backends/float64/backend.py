@@ -20,7 +20,7 @@ from theorem_engine.planning.plan import Solve
 
 
 class _Printer(NumPyPrinter):
-    """SymPy's NumPy printer, with maxima and branches that broadcast scalars against arrays."""
+    """SymPy's NumPy printer, with maxima, conditions and branches that broadcast scalars against arrays."""
 
     def _print_Integer(self, expr: Any) -> str:
         # NumPy takes whole numbers of 64 bits and no longer ones; those beyond double precision are infinite
@@ -45,6 +45,12 @@ class _Printer(NumPyPrinter):
 
     def _print_Min(self, expr: Any) -> str:
         return self._fold("minimum", expr)
+
+    def _print_And(self, expr: Any) -> str:
+        return self._fold("logical_and", expr)
+
+    def _print_Or(self, expr: Any) -> str:
+        return self._fold("logical_or", expr)
 
     def _fold(self, function: str, expr: Any) -> str:
         first, *rest = (self._print(arg) for arg in expr.args)

@@ -118,6 +118,19 @@ def read_letter(entry: Entry, letter: Letter, raw: Any) -> Any:
         ) from None
 
 
+def reading_once() -> Callable[[Entry, Letter, Any], Any]:
+    """``read_letter`` for many points: an object that comes again at each of them is read once."""
+    known: dict[tuple[str, int], Any] = {}
+
+    def read(entry: Entry, letter: Letter, raw: Any) -> Any:
+        key = letter.name, id(raw)
+        if key not in known:
+            known[key] = read_letter(entry, letter, raw)
+        return known[key]
+
+    return read
+
+
 def _short(raw: Any) -> str:
     if isinstance(raw, int) and abs(raw) > 10**60:
         return "a huge number"

@@ -217,6 +217,14 @@ class Listing:
     lines: list[tuple[Any, Any]]
     results: list[Any]
 
+    def compiled(self, modules: list[Any], printer: Any = None) -> Numeric:
+        """A Python function by one of SymPy's printers, our lines in place of its own elimination."""
+        results = tuple(self.results)
+        return sympy.lambdify(
+            self.inputs, results, modules=modules, printer=printer, cse=lambda _: (self.lines, results),
+            docstring_limit=0,
+        )  # fmt: skip
+
 
 def straight_line(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> Listing:
     """Order the equations after common-subexpression elimination, keeping only what the outputs need."""

@@ -23,7 +23,7 @@ from theorem_engine.base.errors import TheoremEngineError
 from theorem_engine.checking.campaign import campaign_points
 from theorem_engine.checking.designed import Design
 from theorem_engine.checking.evidence import RELEVANT, Effort, Row, flat_outputs
-from theorem_engine.checking.mutants import mutants
+from theorem_engine.checking.mutants import EQUAL, differs, mutants
 from theorem_engine.checking.simulation import gather
 from theorem_engine.checking.simulators import named_simulators
 from theorem_engine.language.catalogue import find_entry
@@ -35,8 +35,6 @@ CANDIDATES, FEWEST, MOST = 16, 3, 8
 DRAWS, DEAR = 512, 16
 #: Standard errors beyond which a short simulation has missed what its mean is made of.
 RARE = 8.0
-#: Gap, relative to an output, from which two evaluations are no longer the same.
-EQUAL = 1e-9
 #: Seconds of the processor that a mutant may take at a candidate; slower ones count for no point.
 PATIENCE = 3.0
 
@@ -63,9 +61,9 @@ def design(entry: Entry, seed: int = 0, candidates: int = CANDIDATES) -> Design:
             for candidate, wrong in zip(group, mutant.evaluate_all([c.point for c in group], PATIENCE), strict=True):
                 if wrong is None:
                     continue
-                if _moves(candidate.predicted, wrong, dict.fromkeys(candidate.predicted, 0.0)):
+                if differs(candidate.predicted, wrong):
                     changed.add(name)
-                if _moves(candidate.predicted, wrong, candidate.reported):
+                if differs(candidate.predicted, wrong, candidate.reported):
                     candidate.told.add(name)
     chosen: list[Candidate] = []
     told: set[tuple[str, str]] = set()
@@ -135,18 +133,6 @@ def _by_options(drawn: Sequence[Candidate]) -> Iterator[list[Candidate]]:
     for candidate in drawn:
         groups.setdefault(str(sorted(map(str, candidate.point.options))), []).append(candidate)
     yield from groups.values()
-
-
-def _moves(true: Mapping[str, Any], wrong: Mapping[str, Any], reported: Mapping[str, float]) -> bool:
-    """Whether some output differs by more than what would be reported."""
-    for name, needed in reported.items():
-        first, second = true.get(name), wrong.get(name)
-        if isinstance(first, float) and isinstance(second, float):
-            if first != second and not abs(second - first) <= max(needed, EQUAL * abs(first)):
-                return True
-        elif first != second:
-            return True
-    return False
 
 
 def as_toml(id: str, found: Design) -> str:

@@ -37,6 +37,8 @@ HINTS = frozenset(("breaks", "unit", "each", "known"))
 SPELLED = 40
 #: Seconds of the processor that a mutant may take at a point; one that takes longer has lost what its solver relies on.
 PATIENCE = 10.0
+#: Gap, relative to an output, up to which two evaluations in double precision may be the same number.
+EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,18 @@ def mutants(entry: Entry, options: Mapping[str, Any] | None = None) -> Iterator[
         wrong = wrong_entry(entry, kind, place)
         wrong._changed[_key(chosen)] = changed
         yield Mutant(wrong, kind, place, chosen, true)
+
+
+def differs(true: Mapping[str, Any], wrong: Mapping[str, Any], reported: Mapping[str, float] | None = None) -> bool:
+    """Whether some output is another number than predicted, or is off by more than would be ``reported``."""
+    for name, needed in (dict.fromkeys(true, 0.0) if reported is None else reported).items():
+        first, second = true.get(name), wrong.get(name)
+        if isinstance(first, float) and isinstance(second, float):
+            if first != second and not abs(second - first) <= max(needed, EQUAL * abs(first)):
+                return True
+        elif first != second:
+            return True
+    return False
 
 
 def wrong_entry(entry: Entry, kind: str, place: str) -> Wrong:

@@ -19,15 +19,13 @@ from theorem_engine.checking.campaign import campaign_points
 from theorem_engine.checking.comparison import AGREES, CANNOT_TELL, DISAGREES, judge, normal_threshold
 from theorem_engine.checking.designed import find_design
 from theorem_engine.checking.evidence import Effort, Row, flat_outputs
-from theorem_engine.checking.mutants import PATIENCE, Mutant, mutants, original
+from theorem_engine.checking.mutants import PATIENCE, Mutant, differs, mutants, original
 from theorem_engine.checking.outcome import outcomes, overall
 from theorem_engine.checking.simulation import gather
 from theorem_engine.checking.simulators import random_letters
 from theorem_engine.language.entry import Entry
 
 REFUTED, NO_NUMBER, SURVIVED, EQUIVALENT = "refuted", "no number", "survived", "equivalent"
-#: Gap, relative to an output, up to which two evaluations in double precision may be the same number.
-EQUAL = 1e-9
 #: Digits in which a mutant must equal its entry to count as the same theorem, of those that are worked out.
 DIGITS, AGREEING = 30, 25
 #: Seconds of the processor for these digits at a point.
@@ -204,18 +202,6 @@ class Trial:
 
     def _survivor(self, mutant: Mutant, why: str) -> Fate:
         return Fate(mutant.kind, mutant.place, SURVIVED, why, diff_of(mutant))
-
-
-def differs(true: Mapping[str, Any], wrong: Mapping[str, Any]) -> bool:
-    """Whether some output is another number than predicted."""
-    for name, first in true.items():
-        second = wrong[name]
-        if isinstance(first, float) and isinstance(second, float):
-            if first != second and not abs(second - first) <= EQUAL * abs(first):
-                return True
-        elif first != second:
-            return True
-    return False
 
 
 def same(first: Any, second: Any) -> bool:

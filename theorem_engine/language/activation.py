@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from theorem_engine.base.errors import BadNumber, OutOfDomain
 from theorem_engine.base.exact import NotANumber, as_fraction, read_number
-from theorem_engine.language.domains import Choice, Domain, Rejected, drawn_name
+from theorem_engine.language.domains import Choice, Named, Rejected
 from theorem_engine.language.functions import (
     OwenT,
     erfcx,
@@ -26,7 +26,7 @@ from theorem_engine.language.gaussian_data import kinks
 from theorem_engine.language.written_functions import activation_parts, is_word
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    pass
 
 _SCORE = sympy.Symbol("chi", real=True)
 #: Functions of a kernel: those that every backend knows, and whose derivatives it knows.
@@ -113,21 +113,19 @@ class Normalised:
 
 
 @dataclass(frozen=True)
-class Activation(Domain):
+class Activation(Named):
     """A named activation, or a user's own: ``ElementWise(expression)`` or ``Normalised(expression)``."""
 
     named: tuple[tuple[str, Any], ...]
-    is_option = True
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Activation:
         """From a table of names; None marks a name that is no function of a score."""
         return cls(tuple(table.items()))
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The known names."""
-        return tuple(name for name, _ in self.named)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(name for name, _ in self.named))
 
     def read(self, given: Any) -> Any:
         """A known name, or an expression with how it is meant; text is read by a grammar and never evaluated."""
@@ -147,14 +145,6 @@ class Activation(Domain):
         """The names, and the open door."""
         listed = ", ".join(repr(name) for name in self.names)
         return f"one of {listed}, or ElementWise(...) or Normalised(...) of an expression of one letter such as 1+x^2"
-
-    def to_json(self) -> Any:
-        """The names, for a form."""
-        return list(self.names)
-
-    def draw(self, rng: Generator, typical: tuple[Any, ...] | None) -> str:
-        """One of the names."""
-        return drawn_name(self.names, rng, typical)
 
 
 def read_activation(text: str) -> ElementWise | Normalised:

@@ -206,12 +206,26 @@ class Integers(Domain):
         return round(math.exp(rng.uniform(0, math.log(high + shift)))) - shift
 
 
-@dataclass(frozen=True)
-class Choice(Domain):
-    """One of a few names."""
+class Named(Domain):
+    """What is chosen by one of a few ``names``, or given in another way that its class reads."""
 
     names: tuple[str, ...]
     is_option = True
+
+    def to_json(self) -> Any:
+        """The names, for a form."""
+        return list(self.names)
+
+    def draw(self, rng: Generator, typical: tuple[Any, ...] | None) -> str:
+        """One of the names."""
+        return drawn_name(self.names, rng, typical)
+
+
+@dataclass(frozen=True)
+class Choice(Named):
+    """One of a few names."""
+
+    names: tuple[str, ...]
 
     def read(self, given: Any) -> str:
         """One of the names, exactly."""
@@ -224,14 +238,6 @@ class Choice(Domain):
     def describe(self) -> str:
         """The names."""
         return "one of " + ", ".join(repr(name) for name in self.names)
-
-    def to_json(self) -> Any:
-        """The names, for a form."""
-        return list(self.names)
-
-    def draw(self, rng: Generator, typical: tuple[Any, ...] | None) -> str:
-        """One of the names."""
-        return drawn_name(self.names, rng, typical)
 
 
 @dataclass(frozen=True)
@@ -250,11 +256,10 @@ class Switch(Choice):
 
 
 @dataclass(frozen=True)
-class Expression(Domain):
+class Expression(Named):
     """A function: one of a few names, or an expression of one letter, as text or from SymPy."""
 
     names: tuple[str, ...]
-    is_option = True
 
     def read(self, given: Any) -> Any:
         """A known name or an expression; text is read by a grammar of its own and never evaluated."""
@@ -274,14 +279,6 @@ class Expression(Domain):
         """The names, and the open door."""
         listed = ", ".join(repr(name) for name in self.names)
         return f"one of {listed}, or an expression of one letter such as x^3 - 3*x, tanh(2*x) or max(0, x)"
-
-    def to_json(self) -> Any:
-        """The names, for a form."""
-        return list(self.names)
-
-    def draw(self, rng: Generator, typical: tuple[Any, ...] | None) -> str:
-        """One of the names."""
-        return drawn_name(self.names, rng, typical)
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from theorem_engine.base.errors import BadRequest, NotAvailable
-from theorem_engine.base.files import write_whole
 from theorem_engine.language.figure import Figure, find_figure
+from theorem_engine.sweeping.pictures import new_figure, picture_bytes, save_picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +28,7 @@ class Drawn:
     def plot(self) -> Any:
         """A matplotlib figure of the data."""
         panels = self.figure.laid_out(self.data)
-        canvas = _canvas()(figsize=self.figure.size, layout="constrained")
+        canvas = new_figure(self.figure.size)
         from theorem_engine.showing.drawing import draw_panels
 
         draw_panels(canvas, panels, self.figure.columns, self.figure.title, self.caption)
@@ -38,32 +36,10 @@ class Drawn:
 
     def save(self, path: Path | str, *, overwrite: bool = True) -> None:
         """Write the plot; the ending of the name chooses the format."""
-        ending = Path(path).suffix
-        if ending not in picture_endings():
-            raise BadRequest(f"{path}: the ending of the name must be one of {', '.join(picture_endings())}")
-        write_whole(path, self._picture(ending.removeprefix("."), dpi=150), overwrite=overwrite)
-
-    def _picture(self, form: str, dpi: int) -> bytes:
-        buffer = io.BytesIO()
-        self.plot().savefig(buffer, format=form, dpi=dpi)
-        return buffer.getvalue()
+        save_picture(path, self.plot, overwrite=overwrite)
 
     def _repr_png_(self) -> bytes:
-        return self._picture("png", dpi=110)
-
-
-def _canvas() -> Any:
-    """The class of a matplotlib figure."""
-    try:
-        from matplotlib.figure import Figure as Canvas
-    except ImportError:
-        raise NotAvailable("plots need matplotlib: pip install 'theorem-engine[plot]'") from None
-    return Canvas
-
-
-def picture_endings() -> tuple[str, ...]:
-    """Endings of the names of files that a plot can be written to."""
-    return tuple(f".{ending}" for ending in _canvas()().canvas.get_supported_filetypes())
+        return picture_bytes(self.plot())
 
 
 def figure(id: str, **options: Any) -> Drawn:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from theorem_engine.asking.error import is_statistical
 from theorem_engine.asking.evaluation import evaluate_float64, plan_of
 from theorem_engine.asking.guard import guarded
-from theorem_engine.asking.point import Point, read_letter, read_point
+from theorem_engine.asking.point import Point, read_point, reading_once
 from theorem_engine.asking.prediction import predict
 from theorem_engine.backends import get_backend
 from theorem_engine.base.errors import (
@@ -62,19 +62,11 @@ class Curve:
         # values and gradient are asked for at the same place
         if self._last[1] and self._last[0] == letters:
             return self._last[1]
-        known: dict[tuple[str, int], Any] = {}
-
-        def read_once(entry: Entry, letter: Any, raw: Any) -> Any:
-            # the same object comes again at every point
-            key = letter.name, id(raw)
-            if key not in known:
-                known[key] = read_letter(entry, letter, raw)
-            return known[key]
-
+        read = reading_once()
         given = {**self.fixed, **{name: float(value) for name, value in letters.items()}}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ValidityWarning)
-            found = [read_point(self.entry, {**given, **row}, read_once) for row in self.rows]
+            found = [read_point(self.entry, {**given, **row}, read) for row in self.rows]
         self._last = (dict(letters), found)
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,18 +36,25 @@ class Picture:
 
     def save(self, path: Path | str, *, overwrite: bool = False) -> None:
         """Write the picture; the ending of the name chooses the format."""
-        ending = Path(path).suffix
-        if ending not in picture_endings():
-            raise BadRequest(f"{path}: the ending of the name must be one of {', '.join(picture_endings())}")
-        write_whole(path, self._bytes(ending.removeprefix("."), dpi=150), overwrite=overwrite)
-
-    def _bytes(self, form: str, dpi: int) -> bytes:
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format=form, dpi=dpi)
-        return buffer.getvalue()
+        save_picture(path, lambda: self.figure, overwrite=overwrite)
 
     def _repr_png_(self) -> bytes:
-        return self._bytes("png", dpi=110)
+        return picture_bytes(self.figure)
+
+
+def save_picture(path: Path | str, draw: Callable[[], Any], *, overwrite: bool) -> None:
+    """Write what is drawn, once the ending of the name is known to be that of a format."""
+    ending = Path(path).suffix
+    if ending not in picture_endings():
+        raise BadRequest(f"{path}: the ending of the name must be one of {', '.join(picture_endings())}")
+    write_whole(path, picture_bytes(draw(), ending.removeprefix("."), dpi=150), overwrite=overwrite)
+
+
+def picture_bytes(figure: Any, form: str = "png", dpi: int = 110) -> bytes:
+    """A matplotlib figure in one of its formats."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=form, dpi=dpi)
+    return buffer.getvalue()
 
 
 def new_figure(size: tuple[float, float] = (6.4, 4.4)) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from theorem_engine.asking.error import float64_errors, is_statistical
 from theorem_engine.asking.evaluation import evaluate_float64, named_point, plan_of
-from theorem_engine.asking.point import Point, read_letter, read_point
+from theorem_engine.asking.point import Point, read_point, reading_once
 from theorem_engine.asking.prediction import predict
 from theorem_engine.asking.ranges import within_ranges
 from theorem_engine.backends import get_backend
@@ -18,7 +18,6 @@ from theorem_engine.base.random_sets import LEVEL
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.domains import Structured
 from theorem_engine.language.entry import Entry
-from theorem_engine.language.letters import Letter
 from theorem_engine.language.operators.base import as_operator
 from theorem_engine.language.statement import assemble
 from theorem_engine.planning.plan import Operate, Plan
@@ -64,18 +63,10 @@ class Rows:
     def read(self, points: Sequence[Mapping[str, Any]]) -> list[tuple[int, Point]]:
         """Check every point; those that cannot be are gaps or refused."""
         good = []
-        known: dict[tuple[str, int], Any] = {}
-
-        def read_once(entry: Entry, letter: Letter, raw: Any) -> Any:
-            # the same object comes again at every point of a row
-            key = letter.name, id(raw)
-            if key not in known:
-                known[key] = read_letter(entry, letter, raw)
-            return known[key]
-
+        read = reading_once()
         for number, swept in enumerate(points):
             try:
-                good.append((number, read_point(self.entry, {**self.fixed, **swept}, read_once)))
+                good.append((number, read_point(self.entry, {**self.fixed, **swept}, read)))
             except TheoremEngineError as error:
                 if not self.mask:
                     raise

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import sympy
 from flint import acb, arb, fmpq
 
 from theorem_engine.backends.balls.claims import Unproved
@@ -31,11 +30,7 @@ class Balls(Backend):
         self, inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]
     ) -> Numeric:
         """Calls of the functions of balls, common parts first."""
-        code = straight_line(inputs, equations, outputs)
-        run = sympy.lambdify(
-            code.inputs, tuple(code.results), modules=[namespace()], printer=BallPrinter(),
-            cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
-        )  # fmt: skip
+        run = straight_line(inputs, equations, outputs).compiled([namespace()], BallPrinter())
         return lambda *values: [ball(v) if isinstance(v, fmpq) else v for v in run(*values)]
 
     def operate(self, step: Operate) -> Numeric:

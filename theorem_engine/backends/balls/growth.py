@@ -7,6 +7,7 @@ infinity. Each rule turns bounds of the parts into one of the whole; a node with
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import sympy
@@ -242,22 +243,12 @@ def _product(parts: Sequence[Any]) -> Floor:
 
 
 def _summed(rules: Sequence[Rule]) -> Rule:
-    def rule(c: Sequence[Any]) -> Pair:
-        size, rate = arb(0), arb(0)
-        for inner in rules:
-            more, faster = inner(c)
-            size, rate = size + more, rate.max(faster)
-        return size, rate
-
-    return rule
+    return _joined(rules, arb(0), lambda a, b: (a[0] + b[0], a[1].max(b[1])))
 
 
 def _multiplied(rules: Sequence[Rule]) -> Rule:
-    def rule(c: Sequence[Any]) -> Pair:
-        size, rate = arb(1), arb(0)
-        for inner in rules:
-            more, faster = inner(c)
-            size, rate = size * more, rate + faster
-        return size, rate
+    return _joined(rules, arb(1), lambda a, b: (a[0] * b[0], a[1] + b[1]))
 
-    return rule
+
+def _joined(rules: Sequence[Rule], first: Any, join: Callable[[Pair, Pair], Pair]) -> Rule:
+    return lambda c: reduce(join, (inner(c) for inner in rules), (first, arb(0)))

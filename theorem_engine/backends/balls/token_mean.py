@@ -23,9 +23,10 @@ from theorem_engine.backends.balls.strip import Factor
 from theorem_engine.backends.balls.window import LENGTHS, find_window
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.backends.float64.each_point import plain
+from theorem_engine.backends.token_bundle import TokenBundle
 from theorem_engine.base.errors import NotAvailable, TheoremEngineError
 from theorem_engine.language.lengths import Distribution
-from theorem_engine.language.operators.token_layout import Product, make_layout
+from theorem_engine.language.operators.token_layout import Product
 from theorem_engine.language.operators.token_mean import Hardmax
 from theorem_engine.planning.plan import Operate
 
@@ -43,13 +44,12 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     return _Lattice(means, parameters, backend)
 
 
-class _Lattice:
+class _Lattice(TokenBundle):
     """A bundle of token means over the same tokens."""
 
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
+        super().__init__(means, parameters, backend)
         first = means[0]
-        self.layout = make_layout(means)
-        self.has_hidden = first.has_hidden
         (x,) = first.normals
         sides = self.layout.brackets[: 1 + self.has_hidden]
         self.factors = [list(dict.fromkeys(f for _, f in side if f != 1)) for side in sides]
@@ -65,8 +65,6 @@ class _Lattice:
                 raise NotAvailable("no certificate: token means are enclosed for exponential weights only")
             lines += [line.coeff(x, 0), line.coeff(x, 1)]
         self.lines = backend.function(parameters, lines)
-        self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
-        self.length = backend.function(parameters, [first.length])
         self.rough = get_backend("float64").operate(Operate(means, ((None,),) * len(means), parameters))
 
     def __call__(self, *values: Any) -> list[Any]:

@@ -92,14 +92,11 @@ class Float64(Backend):
     def elementary(
         self, inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]
     ) -> Numeric:
-        """SymPy's NumPy printer with our assignments in place of its own elimination."""
+        """By SymPy's NumPy printer."""
         code = straight_line(inputs, equations, outputs)
         outside = outside_meanings(code.lines, self.name, namespace())
         _refuse_unknown(code.lines, outside)
-        function = sympy.lambdify(
-            code.inputs, tuple(code.results), modules=[{**namespace(), **outside}, "numpy"], printer=_printer(),
-            cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
-        )  # fmt: skip
+        function = code.compiled([{**namespace(), **outside}, "numpy"], _printer())
         return described(function, lambda: code_of(function))
 
     def group(self, solve: Solve) -> Numeric:

@@ -20,9 +20,9 @@ from theorem_engine.backends.float64.token_parts import (
     sum_of_powers,
 )
 from theorem_engine.backends.sharp_places import Place, SharpPlaces, amplification, finest
+from theorem_engine.backends.token_bundle import TokenBundle
 from theorem_engine.base.errors import NotAvailable, NotConverged
 from theorem_engine.base.reports import is_heard
-from theorem_engine.language.operators.token_layout import make_layout
 from theorem_engine.language.operators.token_mean import Hardmax
 from theorem_engine.numerics.laplace.nodes import (
     edges_along,
@@ -68,21 +68,18 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     return lambda *values: over_points(one, values)
 
 
-class _Single:
+class _Single(TokenBundle):
     """One weight: brackets of two kinds of token, one integral over u."""
 
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
+        super().__init__(means, parameters, backend)
         first = means[0]
-        self.layout = make_layout(means)
-        self.has_hidden = first.has_hidden
         (x,) = first.normals
         kernels = first.kernels[0]
         self.sides = [_Side(x, kernels[k], self.layout.brackets[k], first.breaks[k::2], bool(k), parameters,
                             backend)
                       for k in range(1 + self.has_hidden)]  # fmt: skip
-        self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
-        self.length = backend.function(parameters, [first.length])
-        self.powers = max((p for side in self.layout.brackets for (p,), _ in side), default=1)
+        self.powers = self.highest_power
         # many products differ in the hidden token only: the others are multiplied once
         every = [(item.each, item.powers[0], item.nobody) for item in self.layout.products]
         self.ordinary = list(dict.fromkeys(every))

@@ -19,9 +19,9 @@ from theorem_engine.backends.float64.token_parts import (
     sum_of_powers,
 )
 from theorem_engine.backends.sharp_places import SharpPlaces, finest
+from theorem_engine.backends.token_bundle import TokenBundle
 from theorem_engine.base.errors import NotAvailable, NotConverged
 from theorem_engine.base.reports import is_heard
-from theorem_engine.language.operators.token_layout import make_layout
 from theorem_engine.language.operators.token_mean import Hardmax
 from theorem_engine.numerics.laplace.argmax import (
     InnerTable,
@@ -47,7 +47,7 @@ def lower_pair(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Bac
     return lambda *values: over_points(pair, values)
 
 
-class _Pair:
+class _Pair(TokenBundle):
     """The first weight's kernel is exp(slope x) or an argmax in x; the second, if any, is free."""
 
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
@@ -56,7 +56,7 @@ class _Pair:
             raise NotAvailable(
                 "token means with two weights, or with an argmax, are lowered for tokens that are all alike"
             )
-        self.layout = make_layout(means)
+        super().__init__(means, parameters, backend)
         self.x, *rest = first.normals
         self.zeta = rest[0] if rest else sympy.Dummy("zeta")
         kernel = sympy.expand(first.kernels[0][0])
@@ -88,8 +88,6 @@ class _Pair:
         self.sharp_zeta = SharpPlaces(
             [f.xreplace({self.x: sympy.S.Zero}) for f in seen], self.zeta, parameters, backend
         )  # fmt: skip
-        self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
-        self.length = backend.function(parameters, [first.length])
         self.breaks = backend.function(parameters, list(first.breaks)) if first.breaks else None
         if self.is_hard and any(sum(self.first_powers[i] > 0 for i in item.each) != 1 for item in self.layout.products):
             raise NotAvailable("only one token can be the largest: products with several argmax weights are zero")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, outside_meanings, straight_line
@@ -60,13 +59,10 @@ class Multiprecision(Backend):
     def elementary(
         self, inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]
     ) -> Numeric:
-        """SymPy's mpmath printer with our assignments in place of its own elimination."""
+        """By SymPy's mpmath printer."""
         code = straight_line(inputs, equations, outputs)
         outside = outside_meanings(code.lines, self.name, namespace())
-        return sympy.lambdify(
-            code.inputs, tuple(code.results), modules=[{**namespace(), **outside}, "mpmath"],
-            cse=lambda _: (code.lines, tuple(code.results)), docstring_limit=0,
-        )  # fmt: skip
+        return code.compiled([{**namespace(), **outside}, "mpmath"])
 
     def group(self, solve: Solve) -> Numeric:
         """The float64 solution, polished by Newton steps."""

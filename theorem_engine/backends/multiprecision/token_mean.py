@@ -14,6 +14,7 @@ from theorem_engine.backends.multiprecision.integral import integrate
 from theorem_engine.backends.multiprecision.token_pair import lower_pair
 from theorem_engine.backends.multiprecision.token_side import Side
 from theorem_engine.backends.multiprecision.token_sums import lengths_of, log_survival, power_of
+from theorem_engine.backends.token_bundle import TokenBundle
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.language.operators.token_layout import make_layout
 from theorem_engine.language.operators.token_mean import Hardmax
@@ -68,21 +69,18 @@ def _lower_argmax(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: 
     return evaluate
 
 
-class _Single:
+class _Single(TokenBundle):
     """One weight: brackets of two kinds of token, one sum over u."""
 
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
+        super().__init__(means, parameters, backend)
         first = means[0]
-        self.layout = make_layout(means)
-        self.has_hidden = first.has_hidden
         (x,) = first.normals
         self.sides = [
             Side(x, first.kernels[0][k], self.layout.brackets[k], first.breaks[k::2], parameters, backend)
             for k in range(1 + self.has_hidden)
         ]
-        self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
-        self.length = backend.function(parameters, [first.length])
-        self.powers = max((p for side in self.layout.brackets for (p,), _ in side), default=1)
+        self.powers = self.highest_power
         self.kinds = list(dict.fromkeys(_kind(item) for item in self.layout.products))
         self.kept: dict[Any, Callable[[int], list[Any]]] = {}
 

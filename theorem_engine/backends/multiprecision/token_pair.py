@@ -23,8 +23,8 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.token_pair import share_of
 from theorem_engine.backends.multiprecision.token_side import gauss_panels
 from theorem_engine.backends.multiprecision.token_sums import lengths_of, log_survival, power_of
+from theorem_engine.backends.token_bundle import TokenBundle
 from theorem_engine.base.errors import NotAvailable
-from theorem_engine.language.operators.token_layout import make_layout
 from theorem_engine.language.operators.token_mean import Hardmax
 from theorem_engine.numerics.laplace.balls import (
     Grid,
@@ -58,12 +58,12 @@ class Scores:
     seconds: list[Any]
 
 
-class Pair:
+class Pair(TokenBundle):
     """The first weight's kernel is exp(slope x); the second is free, of the same score or of one more."""
 
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
+        super().__init__(means, parameters, backend)
         first = means[0]
-        self.layout = make_layout(means)
         x, *rest = first.normals
         zeta = rest[0] if rest else sympy.Dummy("zeta")
         kernel, second = sympy.expand(first.kernels[0][0]), first.kernels[1][0]
@@ -83,8 +83,6 @@ class Pair:
         inserted = list(dict.fromkeys(f for _, f in brackets if f != 1))
         self.asked = [(a, b, 0 if f == 1 else inserted.index(f) + 1) for (a, b), f in brackets]
         self.inserted = backend.function([x, zeta, *parameters], inserted) if inserted else None
-        self.outer = backend.function(parameters, [first.extra, *self.layout.coefficients])
-        self.length = backend.function(parameters, [first.length])
         self.breaks = backend.function(parameters, list(first.breaks)) if first.breaks else None
 
     def __call__(self, *values: Any) -> list[Any]:

@@ -221,13 +221,15 @@ def named_values(option: str, words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def refuse_grids(letters: Mapping[str, str]) -> None:
-    """An error for a range of values where one is asked for."""
+def point_of(ctx: Any, more: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The letters of one point, those of the command line and ``more``; an error for a range of values."""
+    letters = {**letters_of(ctx), **(more or {})}
     for name, value in letters.items():
         if _GRID.fullmatch(value):
             raise BadRequest(f"{name}={value[:40]!r} is a grid, and this is about one point; `sweep` evaluates grids")
         if _LIST.fullmatch(value):
             raise BadRequest(f"{name}={value[:40]!r} is a list, and this is about one point; `sweep` evaluates lists")
+    return letters
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -255,30 +257,30 @@ def positive_number(name: str, text: str | None) -> float | None:
     return value
 
 
-def check_out(out: Path | None, known: tuple[str, ...], overwrite: bool) -> None:
+def check_out(out: Path | None, known: tuple[str, ...], overwrite: bool, option: str = "--out") -> None:
     """Errors for a file that could not be written, or is there already, before anything is computed."""
-    if out is None:
-        if overwrite:
-            raise BadRequest("--overwrite says what --out FILE may do; without a file there is nothing to replace")
-        return
-    if out.suffix not in known:
-        raise BadRequest(f"--out {out}: the ending of the name must be one of {', '.join(known)}")
-    if out.is_dir() or not out.parent.is_dir():
-        raise BadRequest(f"--out {out} is not a file in a folder that exists")
-    if not overwrite:
+    if out is not None and out.suffix not in known:
+        raise BadRequest(f"{option} {out}: the ending of the name must be one of {', '.join(known)}")
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise BadRequest(f"{option} {out} is not a file in a folder that exists")
+    check_replacing(out, overwrite, option)
+
+
+def check_replacing(out: Path | None, overwrite: bool, option: str = "--out") -> None:
+    """An error for a file that is there already, or where there is none to replace."""
+    if out is None and overwrite:
+        raise BadRequest(f"--overwrite says what {option} FILE may do; without a file there is nothing to replace")
+    if out is not None and not overwrite:
         refuse_existing(out)
 
 
-def check_picture(picture: Path, overwrite: bool) -> None:
-    """Errors for a picture that could not be drawn or written, before anything is computed."""
+def check_picture(picture: Path | None, overwrite: bool) -> None:
+    """The same for a picture."""
+    if picture is None and not overwrite:
+        return
     from theorem_engine.sweeping.pictures import picture_endings
 
-    if picture.suffix not in picture_endings():
-        raise BadRequest(f"--plot {picture}: the ending of the name must be one of {', '.join(picture_endings())}")
-    if picture.is_dir() or not picture.parent.is_dir():
-        raise BadRequest(f"--plot {picture} is not a file in a folder that exists")
-    if not overwrite:
-        refuse_existing(picture)
+    check_out(picture, tuple(picture_endings()), overwrite, "--plot")
 
 
 def points_text(letters: Mapping[str, Any]) -> str:

@@ -22,8 +22,8 @@ from theorem_engine.showing.commandline.arguments import (
     letters_of,
     named_values,
     option_like,
+    point_of,
     positive_number,
-    refuse_grids,
     whole_number,
 )
 from theorem_engine.showing.commandline.book_commands import add_commands as add_book_commands
@@ -116,8 +116,7 @@ def show(
     """Print one entry (or figure) in full, in all its cases or in that of name=value: statement, letters, source."""
     from theorem_engine.showing.find import entry, entry_json, is_figure
 
-    letters = letters_of(ctx)
-    refuse_grids(letters)
+    letters = point_of(ctx)
     if is_figure(id):
         from theorem_engine.showing.figure_page import figure_page
 
@@ -152,8 +151,7 @@ def predict(
     """Evaluate an entry at a point: lam=0.1, --lam 0.1 and --lam=0.1 all give a letter."""
     from theorem_engine.asking.prediction import predict
 
-    letters = letters_of(ctx)
-    refuse_grids(letters)
+    letters = point_of(ctx)
     with told(f"{id} at {', '.join(f'{k}={v}' for k, v in letters.items())}", verbose):
         prediction = predict(id, digits=whole_number("digits", digits), certified=certified, **letters)
         # worked out when they are asked for, and part of the time
@@ -181,8 +179,7 @@ def explain(
 
     if form not in ("text", "mermaid", "dot"):
         raise BadRequest(f"--format {form[:40]!r} is not text, mermaid or dot")
-    letters = letters_of(ctx)
-    refuse_grids(letters)
+    letters = point_of(ctx)
     explanation = explain(id, digits=whole_number("digits", digits), **letters)
     if as_json:
         _print_json(explanation.to_json())
@@ -202,7 +199,8 @@ def figure(
 ) -> None:
     """Compute a named figure and draw it with --out, or list the figures."""
     from theorem_engine.language.figure import figures
-    from theorem_engine.showing.plot import figure, picture_endings
+    from theorem_engine.showing.plot import figure
+    from theorem_engine.sweeping.pictures import picture_endings
     from theorem_engine.sweeping.tables import dataset_json
 
     letters = letters_of(ctx)
@@ -336,8 +334,7 @@ def simulate(
     """Run the simulators of an entry alone at a point: means and standard errors, the theorem left aside."""
     from theorem_engine.checking.simulated import simulate
 
-    letters = {**letters_of(ctx), **named_values("--variant", variant or ())}
-    refuse_grids(letters)
+    letters = point_of(ctx, named_values("--variant", variant or ()))
     numbers = {n: whole_number(n, text) for n, text in (("samples", samples), ("seed", seed), ("size", size))}
     asked: dict[str, Any] = {**numbers, **letters}
     simulation = simulate(id, seconds=positive_number("seconds", seconds) or 20, **asked)

@@ -10,13 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from theorem_engine.base.errors import BadRequest
-from theorem_engine.base.files import refuse_existing, write_whole
+from theorem_engine.base.files import write_whole
 from theorem_engine.showing.commandline.arguments import (
     PointQuery,
     Query,
-    letters_of,
+    check_picture,
+    check_replacing,
     named_values,
-    refuse_grids,
+    point_of,
 )
 from theorem_engine.showing.commandline.completion import Id
 
@@ -53,7 +54,8 @@ def compare(
     """Compare measured points with an entry: residuals in standard errors, chi^2, p-value."""
     from theorem_engine.sweeping.comparison import compare
 
-    given = _fixed_letters(ctx, plot, overwrite)
+    given = point_of(ctx)
+    check_picture(plot, overwrite)
     found = compare(id, _files(data), output=output, ignore=ignore or (), **given)
     _show(found, plot, overwrite, as_json)
 
@@ -74,7 +76,8 @@ def fit(
     """Fit letters of an entry to measured points: values, errors, correlations, goodness of fit."""
     from theorem_engine.sweeping.fit import fit
 
-    given = _fixed_letters(ctx, plot, overwrite)
+    given = point_of(ctx)
+    check_picture(plot, overwrite)
     names = [name for words in free or () for name in words.split(",")]
     if not names:
         raise BadRequest("fit needs --free LETTER: the letters to be fitted")
@@ -101,10 +104,7 @@ def export(
     """Write an entry as stand-alone code (Python with NumPy alone, C99 with math.h alone), LaTeX or JSON."""
     from theorem_engine.showing.export.export import export
 
-    if out is not None and not overwrite:
-        refuse_existing(out)
-    if out is None and overwrite:
-        raise BadRequest("--overwrite says what --out FILE may do; without a file there is nothing to replace")
+    check_replacing(out, overwrite)
     text = export(id, to=to, at=named_values("--at", at or ()), outputs=output or None)
     if out is None:
         sys.stdout.write(text)
@@ -113,34 +113,10 @@ def export(
         print(f"wrote {out}: {len(text.splitlines())} lines")
 
 
-def _fixed_letters(ctx: typer.Context, plot: Path | None, overwrite: bool) -> dict[str, Any]:
-    """Letters that the data do not vary; errors for grids and for a picture that could not be written."""
-    letters = letters_of(ctx)
-    refuse_grids(letters)
-    _check_plot(plot, overwrite)
-    return dict(letters)
-
-
 def _files(data: list[str] | None) -> Any:
     if not data:
         raise BadRequest("a CSV file with the measured points is missing")
     return data[0] if len(data) == 1 else data
-
-
-def _check_plot(plot: Path | None, overwrite: bool) -> None:
-    """Errors for a picture that could not be written, before anything is computed."""
-    if plot is None:
-        if overwrite:
-            raise BadRequest("--overwrite says what --plot FILE may do; without a file there is nothing to replace")
-        return
-    from theorem_engine.sweeping.pictures import picture_endings
-
-    if plot.suffix not in picture_endings():
-        raise BadRequest(f"--plot {plot}: the ending of the name must be one of {', '.join(picture_endings())}")
-    if plot.is_dir() or not plot.parent.is_dir():
-        raise BadRequest(f"--plot {plot} is not a file in a folder that exists")
-    if not overwrite:
-        refuse_existing(plot)
 
 
 def _show(found: Any, plot: Path | None, overwrite: bool, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from theorem_engine.showing.commandline.arguments import PointQuery, Query, letters_of, refuse_grids
+from theorem_engine.showing.commandline.arguments import PointQuery, Query, point_of
 from theorem_engine.showing.commandline.completion import Id
 
 Output = Annotated[str | None, typer.Option(metavar="NAME", help="The output compared; the main one if left out.")]
@@ -40,8 +40,7 @@ def compare_methods(ctx: typer.Context, id: Id, output: Output = None, as_json: 
     """Evaluate an entry by every backend: value, claimed error, distance from the certified value, time."""
     from theorem_engine.asking.methods import compare_methods
 
-    letters: dict[str, Any] = letters_of(ctx)
-    refuse_grids(letters)
+    letters = point_of(ctx)
     _show(compare_methods(id, output=output, **letters), as_json)
 
 

@@ -90,6 +90,67 @@ def labels(point, rng, tokens, hidden):
     return tokens[np.arange(len(hidden)), hidden, 1] + label_noise(point, rng, len(hidden))
 
 
+class Batch:
+    """Sequences of one length: scores chi*, hidden positions, and what squared errors are made of.
+
+    Values z* of Gaussian tokens are independent of the scores, with mean zero and variance one: squared errors are
+    averaged over them, given scores and position, and values are never drawn. Tokens of another law have no such mean,
+    and ``values="drawn"`` asks for Gaussian ones as they are.
+    """
+
+    def __init__(self, point, rng, tokens, hidden):
+        self.scores, self.hidden, self.noise = np.ascontiguousarray(tokens[:, :, 0]), hidden, 0.0
+        self.own = np.arange(len(hidden)), hidden
+        self.values = self.labels = None
+        if is_averaged(point):
+            self.noise = float(point.get("delta", 0.0)) ** 2
+        else:
+            self.values, self.labels = tokens[:, :, 1].copy(), labels(point, rng, tokens, hidden)
+
+    def __len__(self):
+        return len(self.hidden)
+
+    def first(self, count):
+        """So many of the sequences."""
+        part = object.__new__(Batch)
+        part.scores, part.hidden, part.noise = self.scores[:count], self.hidden[:count], self.noise
+        part.own = np.arange(len(part.hidden)), part.hidden
+        part.values, part.labels = (None if x is None else x[:count] for x in (self.values, self.labels))
+        return part
+
+    def losses(self, weights):
+        """Squared errors of sum_l w_l z_l."""
+        if self.values is None:
+            # the squared distance of the weights from one at the hidden position and zero elsewhere
+            left = np.array(weights)
+            left[self.own] -= 1
+            return np.einsum("nl,nl->n", left, left) + self.noise
+        return (self.labels - np.einsum("nl,nl->n", weights, self.values)) ** 2
+
+    def with_label(self, weights):
+        """Products of the predictor with the label."""
+        if self.values is None:
+            return weights[self.own]
+        return self.labels * np.einsum("nl,nl->n", weights, self.values)
+
+    def product(self, first, second):
+        """Products of two predictors."""
+        if self.values is None:
+            return np.einsum("nl,nl->n", first, second)
+        return np.einsum("nl,nl->n", first, self.values) * np.einsum("nl,nl->n", second, self.values)
+
+
+def is_averaged(point):
+    """Whether squared errors are averaged over the values."""
+    return point.get("tokens", "gaussian") == "gaussian" and point.get("values", "averaged") == "averaged"
+
+
+def batches(point, rng, count):
+    """Sequences as their squared errors read them."""
+    for tokens, hidden in sequences(point, rng, count, 1 if is_averaged(point) else 2):
+        yield Batch(point, rng, tokens, hidden)
+
+
 def attention_weights(name, scores, shift=0.0):
     """Weights of a named activation from scores (n, L)."""
     if name == "softmax":

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from .duranthon2026 import FEW, FEWEST, FITTED, MOST, SLOPES, SMALL, _search
-from .duranthon2026_model import labels, lengths, make_vectors, sequences, weights_of
+from .duranthon2026_fits import FEW, SLOPES, fitted_count, search
+from .duranthon2026_model import batches, lengths, make_vectors, sequences, weights_of
 from .simulator import simulator
 
 #: Steps of differences, relative to the size of a parameter.
@@ -27,10 +27,8 @@ def _free(point):
 
 def _losses(point, batch, place):
     """Squared errors of the weights with the parameters of a place, one for each sequence."""
-    scores, values, label = batch
     here = {**point, **dict(zip(_free(point), place, strict=True))}
-    slope, norm = float(here["m_kk"]), here["m_vv"]
-    return (label - norm * np.einsum("nl,nl->n", weights_of(here, scores, slope), values)) ** 2
+    return batch.losses(here["m_vv"] * weights_of(here, batch.scores, float(here["m_kk"])))
 
 
 def _gradients(point, batch, place):
@@ -47,12 +45,9 @@ def _gradients(point, batch, place):
 def _near_minimum(few, pairs, items):
     """Parameters of a fit, and the Hessian of the fitted squared error there."""
     point = {**dict(items), "L": dict(pairs)}
-    count = SMALL if few else int(np.clip(FITTED / sum(n * w for n, w in pairs), FEWEST, MOST))
-    batches = [
-        (tokens[:, :, 0].copy(), tokens[:, :, 1].copy(), labels(point, np.random.default_rng(0), tokens, hidden))
-        for tokens, hidden in sequences(point, np.random.default_rng([2509, 21937]), count, 2)
-    ]
-    slope, shift, norm = _search(point, batches)
+    count = fitted_count(pairs, few)
+    drawn = list(batches(point, np.random.default_rng([2509, 21937]), count))
+    slope, shift, norm = search(point, drawn)
     if "m_kk" not in point and not 3 * SLOPES[0] < slope < SLOPES[1] / 3:
         raise ValueError("the best slope is not at a finite place: there is nowhere to take a step from")
     found = {"m_kk": slope, "m_vv": norm, "shift": shift}
@@ -61,7 +56,7 @@ def _near_minimum(few, pairs, items):
     for axis in np.eye(len(place)):
         step = 10 * STEP * (abs(place @ axis) + 0.1) * axis
         high, low = (
-            sum(_gradients(point, batch, place + sign * step).sum(axis=1) for batch in batches) for sign in (1, -1)
+            sum(_gradients(point, batch, place + sign * step).sum(axis=1) for batch in drawn) for sign in (1, -1)
         )
         rows.append((high - low) / (2 * step.sum() * count))
     hessian = np.array(rows)
@@ -79,10 +74,10 @@ def best_place(point, rng, count):
     items = tuple((name, point[name]) for name in names if name in point)
     pairs = tuple(zip(numbers.tolist(), shares.tolist(), strict=True))
     place, hessian = _near_minimum(count <= FEW, pairs, items)
-    found = []
-    for tokens, hidden in sequences(point, rng, count, 2):
-        batch = tokens[:, :, 0], tokens[:, :, 1], labels(point, rng, tokens, hidden)
-        found.append(place[:, None] - np.linalg.solve(hessian, _gradients(point, batch, place)))
+    found = [
+        place[:, None] - np.linalg.solve(hessian, _gradients(point, batch, place))
+        for batch in batches(point, rng, count)
+    ]
     results = dict(zip(_free(point), np.concatenate(found, axis=1), strict=True))
     aliases = {"m_k": "m_kk", "m_v": "m_vv"} | ({"temperature": "m_kk"} if point["activation"] == "softmax" else {})
     return {**results, **{alias: results[name] for alias, name in aliases.items() if name in results}}
@@ -106,13 +101,21 @@ def best_softplus_place(point, rng, count):
     return best_place({**point, "activation": "softplus"}, rng, count)
 
 
-@simulator(covers=("S", "Q"))
+@simulator(covers=("S", "Q", "risk"))
 def weight_moments(point, rng, count):
-    """Weight of the hidden token, and the sum of all squared weights."""
-    key = make_vectors({**point, "m_vv": 0.0, "q_vv": 0.0})[0]
+    """Weight of the hidden token, the sum of all squared weights, and the squared error averaged over the values.
+
+    With k orthogonal to v and v*, products with these are independent of the scores: given them and the position the
+    label has covariance m_vv with the value of its own token and none with others, whose variance is q_vv.
+    """
+    key, value = make_vectors(point)
+    if value[0] or key[1] or value[2]:
+        raise ValueError("off the manifold scores and values depend on each other")
     own, squares = [], []
-    for tokens, hidden in sequences(point, rng, count):
-        weights = weights_of(point, tokens @ key)
+    for tokens, hidden in sequences(point, rng, count, 2):
+        weights = weights_of(point, tokens @ key[[0, 2]])
         own.append(weights[np.arange(len(hidden)), hidden])
         squares.append(np.einsum("nl,nl->n", weights, weights))
-    return {"S": np.concatenate(own), "Q": np.concatenate(squares)}
+    first, second = np.concatenate(own), np.concatenate(squares)
+    noise = float(point.get("delta", 0.0)) ** 2
+    return {"S": first, "Q": second, "risk": 1 + noise - 2 * value[1] * first + (value @ value) * second}

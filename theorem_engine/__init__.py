@@ -62,6 +62,7 @@ _AUTHOR = {
     ),
     "theorem_engine.language.lengths": ("Lengths",),
     "theorem_engine.language.numbers": ("Numbers", "numbers_of"),
+    "theorem_engine.language.vectors": ("Fixed", "Vectors", "rows_of"),
     "theorem_engine.language.entry": (
         "Output", "Source",
         "corollary", "definition", "lemma", "proposition", "remark", "result", "theorem",

@@ -63,7 +63,7 @@ def _shift(m):
     return scale**2 * mean_square_shift(m.snr, key, query, m.key_query) / size
 
 
-def _shift_level(m):
+def shift_level(m):
     """Smaller where the even part of f adds its own correction; moments given as numbers count as those of an odd f."""
     f = m.nonlinearity
     if f is None or isinstance(f, str):
@@ -107,16 +107,16 @@ SAYS = (
     "relatively by eps2/8 or more (eps2/3 is usual), else by less or more and on either side; above 0.3 the limit is "
     "not usable"
 )
-FAR = Exceeds(_shift, _shift_level, EPS2 + SAYS, MEANING)
+FAR = Exceeds(_shift, shift_level, EPS2 + SAYS, MEANING)
 #: Of the masked softmax, which is an exponential; unmasked it is ridge regression.
 FAR_SOFTMAX = Exceeds(lambda m: _shift(m) if m.masked else None, lambda m: EVEN, EPS2 + SAYS, MEANING)
 FAR_WINDOW = (
     Exceeds(
-        _unbounded, _shift_level, EPS2 + "infinite alignment is a limit after p -> oo, and no finite p follows it",
+        _unbounded, shift_level, EPS2 + "infinite alignment is a limit after p -> oo, and no finite p follows it",
         MEANING,
     ),
     Exceeds(
-        _window, _shift_level, EPS2 + "at an end of the window simulations at this p lie below the limit, so that "
+        _window, shift_level, EPS2 + "at an end of the window simulations at this p lie below the limit, so that "
         "attention wins beyond it", MEANING, ("snr_low", "snr_high"),
     ),
 )  # fmt: skip

@@ -71,8 +71,10 @@ SAME, GENTLEST = Rational(1, 10**12), 10**4
 
 
 def multiple(m):
-    """The multiple of the identity in a file of weights, which makes f(t) into f(s t); one without a file."""
+    """The multiple of the identity, given or that of a file of weights, which makes f(t) into f(s t); else one."""
     scale = Rational(m.weights_file.scale) if m.has("weights_file") and m.weights_file is not None else Integer(1)
+    if m.has("scale") and m.scale is not None:
+        scale = Rational(m.scale)
     if Abs(scale - 1) <= SAME:
         return Integer(1)
     if not Rational(1, GENTLEST) <= Abs(scale) <= GENTLEST:

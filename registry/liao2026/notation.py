@@ -5,7 +5,22 @@ K = f(X^T (I + w_K w_Q^T) X / sqrt(p)) / sqrt(p) entry by entry, features X K, r
 Rows of K pair with w_K, columns with w_Q; p/n -> c while |mu|, |w_K| and |w_Q| stay of order one.
 """
 
-from theorem_engine import ABSENT, NONNEGATIVE, POSITIVE, REAL, Choice, Expression, Integers, Interval, notation
+from sympy import Rational
+
+from theorem_engine import (
+    ABSENT,
+    NONNEGATIVE,
+    POSITIVE,
+    REAL,
+    Choice,
+    Expression,
+    Fixed,
+    Integers,
+    Interval,
+    Vectors,
+    notation,
+)
+from theorem_engine.registry.liao2026.methods import RankFile
 from theorem_engine.registry.liao2026.readers import WeightsFile
 
 var = notation(
@@ -60,7 +75,32 @@ weights_file = var(
     default=ABSENT,
 )
 
+# weights of any multiple of the identity and any finite rank
+scale = var(
+    "scale", r"\varsigma", "multiple of the identity in W_K^T W_Q", Fixed(Rational(1, 1000), 1000, either_sign=True),
+    default=ABSENT, typical=(0.4, 1.6),
+)  # fmt: skip
+keys = var(
+    "keys", "k_r", "rows k_1; k_2; .. of the rank part sum k_r q_r^T, in orthonormal coordinates of which the first is "
+    "along mu", Vectors(), default=ABSENT,
+)  # fmt: skip
+queries = var(
+    "queries", "q_r", "rows q_1; q_2; .. of that rank part, in the same coordinates", Vectors(), default=ABSENT
+)
+rank_file = var(
+    "weights_file", r"\mathrm{file}", "file whose W_K^T W_Q is read as a multiple of the identity plus finite rank",
+    RankFile(), default=ABSENT,
+)  # fmt: skip
+label_mean = var("imbalance", r"\bar m", "mean of the labels", Interval(-1, 1), default=0, typical=(-0.9, 0.9))
+third = var("third", r"\kappa_3", "third moment of the tokens' noise", REAL, default=0, typical=(-1, 1))
+fourth = var("fourth", r"\kappa_4", "fourth moment of the tokens' noise", Interval(1, 10**6), default=3, typical=(2, 5))
+ones = var(
+    "ones", "o", "components of (1, .., 1)/sqrt(p) along the coordinates of mu, keys and queries", Vectors(most=1),
+    default=ABSENT,
+)  # fmt: skip
+
 # what the ways to describe the model come to, beside letters above
+a3 = var("a3", "a_3", "third Hermite coefficient E[f(xi) (xi^3 - 3 xi)]/sqrt(6)", REAL, default=ABSENT)
 b2 = var("b2", "b^2", "variance of the nonlinear part, second moment less a1^2", NONNEGATIVE, default=ABSENT)
 key_along = var("key_along", "k_1", "component of w_K along mu", REAL, default=ABSENT)
 query_along = var("query_along", "q_1", "component of w_Q along mu", REAL, default=ABSENT)

@@ -1,0 +1,145 @@
+"""Interpolation error of attention whose weights are any multiple of the identity plus any finite rank."""
+
+from sympy import Eq, Integer, Piecewise, Rational, diag, sqrt
+
+from theorem_engine import Exceeds, Interval, OneOf, Output, Source, result
+from theorem_engine.registry.liao2026.bulk import Changes, bulk, interpolation, rank_part
+from theorem_engine.registry.liao2026.finite_size import EPS2, MEANING, SAYS, STIFF, shift_level
+from theorem_engine.registry.liao2026.model import ASSUMED, FILE_SIZE, LIMIT, MODEL, multiple
+from theorem_engine.registry.liao2026.moments import moments_of
+from theorem_engine.registry.liao2026.notation import (
+    A,
+    a1,
+    b2,
+    diagonal,
+    gamma,
+    keys,
+    queries,
+    rank_file,
+    scale,
+    var,
+)
+from theorem_engine.registry.liao2026.resolvent import ERROR
+
+OURS = Source.unpublished("an extension of arXiv 2506.18656 v2, derived for this registry")
+#: Letters of the weights, and what goes together.
+WEIGHTS = (scale, keys, queries, rank_file)
+WEIGHT_RULES = (
+    OneOf((("keys", "queries"), ("weights_file",)), required=False),
+    OneOf((("scale",), ("weights_file",)), required=False),
+)
+SIGNAL = (
+    "X = mu y^T + Z with Z standard normal; W_K^T W_Q = s I + sum k_r q_r^T with s != 0 and finitely many parts of "
+    "order one; w absorbs W_V"
+)
+ASSUMES = (SIGNAL, *ASSUMED[1:])
+ROWS = (
+    "keys='1, 0; 0, 1/2' and queries='...' are rows k_1; k_2; .. and q_1; q_2; .. in orthonormal coordinates of the "
+    "span of mu and the weights, the first coordinate along mu. Only the matrix sum k_r q_r^T counts, not its rows.",
+    "The multiple s makes f(t) into f(s t), whose moments are used, and the rank part into sum k_r q_r^T/s: the error "
+    "stays as it is under f(t) -> f(t/a), s -> a s, k_r -> a k_r. With s = 0 attention has no bulk of this kind.",
+)
+X0 = (
+    "The bulk acts on vectors independent of it as a 3 x 3 matrix G (x) I, from the resolvent on pure noise. Signal "
+    "and weights are of finite rank: u = (y, 0, 0) - change (G u), and the error is -gamma^2 sum (dG_ij/dgamma) "
+    "<u_i, u_j>."
+)
+
+
+def shift(m):
+    """eps2 = tr(N Sigma N^T Sigma)/p with N = s I + sum k_r q_r^T; a file has its own p."""
+    file = m.weights_file
+    size = m.p if m.p is not None or file is None else Integer(file.size)
+    if size is None or (file is not None and not file.is_near):
+        return None
+    part = rank_part(m)
+    scaled, spread = part.change * part.scale, diag(1 + m.snr, *[1] * (part.size - 1))
+    found = (scaled * spread * scaled.T * spread).trace() / size
+    return found if part.keys else Piecewise((0, Eq(m.snr, 0)), (found, True))
+
+
+FAR_RANK = Exceeds(shift, shift_level, EPS2 + SAYS, MEANING)
+
+
+@result(
+    "liao2026.finite-rank-error",
+    title="Interpolation error of attention with weights of any finite rank",
+    source=OURS,
+    model=MODEL.only("ratio", "moments", "signal"),
+    given=(gamma, diagonal, *WEIGHTS),
+    outputs={"error": ERROR, "A": "limit of y^T Q y/n"},
+    needs={"noise": "liao2026.noise-resolvent"},
+    zeros=(a1, b2, diagonal),
+    given_rules=WEIGHT_RULES,
+    requires=(FILE_SIZE,),
+    assumes=ASSUMES,
+    regime=LIMIT,
+    warns=(FAR_RANK, STIFF),
+    checks=("liao2026_extensions.extended_error",),
+    marks="DVN",
+    notes=(
+        *ROWS, X0, "With one part and s = 1 this is the interpolation error of Theorem 1. Parts whose keys and queries "
+        "are all orthogonal to mu have no effect.",
+    ),
+)  # fmt: skip
+def finite_rank_error(m, *, noise):
+    """Training error of ridge regression on attention features where W_K^T W_Q = s I + sum k_r q_r^T.
+
+    The tokens along the weights' directions join the labels in a system of 3 (1 + d) linear equations, d being the
+    number of coordinates that mu and the weights span.
+    """
+    part = rank_part(m)
+    changes = Changes(m, (), part.size)
+    equations, u, x = changes.solved(changes.linear(part.change))
+    return {
+        **bulk(m, noise),
+        **equations,
+        A: x[0].dot(changes.along("y")),
+        "error": interpolation(m, u),
+        "A": A,
+    }
+
+
+wide_a1 = var("wide_a1", "a_1^+", "slope of f on the part of its argument that identity and rank parts make")
+wide_b2 = var("wide_b2", "b_+^2", "what that slope leaves of the variance of f")
+
+
+@result(
+    "liao2026.trained-weights-error",
+    title="Interpolation error with the weights of a file, and what is left of them as noise",
+    source=OURS,
+    model=MODEL.only("ratio", "moments", "signal"),
+    given=(gamma, diagonal, rank_file),
+    outputs={
+        "error": ERROR,
+        "with_rest": Output("the error if the rest acted as independent noise in the argument of f", ERROR.range),
+        "moved": Output("by how much", Interval(-1, 1)),
+    },
+    needs={"ranked": "liao2026.finite-rank-error"},
+    zeros=(a1, b2, diagonal),
+    requires=(FILE_SIZE,),
+    assumes=ASSUMES,
+    regime=LIMIT,
+    warns=(FAR_RANK, STIFF),
+    checks=("liao2026_extensions.file_error",),
+    marks="DNE",
+    notes=(
+        "W_K^T W_Q = s I + sum k_r q_r^T + R is read from the file: the parts are singular values that stand out of "
+        "the bulk of R, at most eight; the point of the prediction says what they are.",
+        "R of root mean square t s (over its singular values) adds t s xi' to an argument s xi. If xi' were "
+        "independent of all else, f would act with the moments of f(s sqrt(1 + t^2) xi), and its slope on xi alone "
+        "would be smaller by sqrt(1 + t^2): that is with_rest. For an R without structure this is what simulations "
+        "show; a structured R (weights that share its directions with the tokens) may do more.",
+    ),
+)
+def trained_weights_error(m, *, ranked):
+    """The error of finite-rank-error for the weights of a file, and how far the rest of them may move it."""
+    rest = 0 if m.weights_file is None else Rational(m.weights_file.spread)
+    if not rest or m.nonlinearity is None:
+        widened = {wide_a1: m.a1, wide_b2: m.b2 + m.a1**2 * rest**2}
+    else:
+        width = sqrt(1 + rest**2)
+        found = moments_of(m.nonlinearity, m.level, m.r, multiple(m) * width)
+        widened = {wide_a1: found.a1 / width, wide_b2: found.rest + found.a1**2 * rest**2 / width**2}
+    whole = {**widened, "error": ranked.at(m), "with_rest": ranked.at(m, a1=wide_a1, b2=wide_b2)}
+    return {**whole, "moved": whole["with_rest"] - whole["error"]}

@@ -1,0 +1,149 @@
+"""Key and query weights of a file as a multiple of the identity, parts of rank one, and a rest.
+
+W_K^T W_Q = s I + sum k_r q_r^T + rest. The rank parts are the singular values that stand out of the rest's bulk: of a
+square matrix with independent entries and root mean square singular value t the largest is 2 t, and what exceeds it by
+a quarter is no part of such a bulk.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from theorem_engine.base.errors import ValidityWarning
+from theorem_engine.base.exact import NotANumber
+from theorem_engine.language.array_files import Array
+from theorem_engine.language.domains import Measured, Rejected
+from theorem_engine.registry.liao2026.readers import WeightsFile, read_weights
+
+#: Most rank parts that are kept, and how much above the bulk's edge they lie.
+MOST, APART = 8, 1.25
+#: A singular value below this share of the multiple of the identity is rounding.
+ROUNDING = 1e-10
+#: Steps to the multiple of the identity, which the rank parts' own trace changes by order 1/p.
+STEPS = 20
+#: A rest whose root mean square exceeds this share of the multiple of the identity is worth a warning.
+LARGE_REST = 0.1
+
+
+@dataclass(frozen=True)
+class FiniteRank(Measured):
+    """W_K^T W_Q = scale I + sum k_r q_r^T + rest; vectors in orthonormal coordinates, the first along the file's mu.
+
+    ``rest`` is the largest singular value of what is left and ``spread`` their root mean square, both in units of the
+    multiple of the identity.
+    """
+
+    source: str
+    size: int
+    scale: float
+    keys: tuple[tuple[float, ...], ...]
+    queries: tuple[tuple[float, ...], ...]
+    rest: float
+    spread: float
+
+    @property
+    def is_near(self) -> bool:
+        """Whether identity and rank parts describe the weights; if not, reading them warns."""
+        return self.spread <= LARGE_REST
+
+    def __str__(self) -> str:
+        norms = [
+            math.hypot(*k) * math.hypot(*q) / abs(self.scale) for k, q in zip(self.keys, self.queries, strict=True)
+        ]
+        parts = ", ".join(f"{norm:.4g}" for norm in norms) or "none"
+        return (
+            f"{self.source} (p = {self.size}: {self.scale:.4g} times identity; of that, rank parts of norm {parts}, "
+            f"rest of norm {self.rest:.4g} and root mean square {self.spread:.4g})"
+        )
+
+
+class RankFile(WeightsFile):
+    """The name of a file with key and query weights, read as a multiple of the identity plus finite rank."""
+
+    def read(self, given: Any) -> FiniteRank:  # type: ignore[override]
+        """The weights' identity and rank parts."""
+        if isinstance(given, FiniteRank):
+            return given
+        if not isinstance(given, (str, Path)):
+            raise NotANumber(f"is a {type(given).__name__}, not the name of a file")
+        found = split_rank_parts(str(given), *read_weights(str(given)))
+        if not found.is_near:
+            warnings.warn(
+                ValidityWarning(
+                    f"{found.source}: beside {found.scale:.3g} times identity and {len(found.keys)} rank parts, "
+                    f"W_K^T W_Q has a rest of root mean square {found.spread:.3g} and norm {found.rest:.3g} (in units "
+                    "of that identity); statements about identity plus finite rank leave it out"
+                ),
+                stacklevel=2,
+            )
+        return found
+
+
+def split_rank_parts(source: str, product: Array, mu: Array | None = None) -> FiniteRank:
+    """The multiple of the identity and the rank parts that stand out of what they leave of a square matrix.
+
+    >>> import numpy as np
+    >>> k, q = np.eye(40)[:2], 2 * np.eye(40)[1:3]
+    >>> found = split_rank_parts("example", 3 * np.eye(40) + k.T @ q)
+    >>> round(found.scale, 9), len(found.keys), found.rest < 1e-9
+    (3.0, 2, True)
+    """
+    import numpy as np
+
+    size, unit = product.shape[0], float(np.abs(product).max()) or 1.0
+    product = product / unit
+    scale = float(np.trace(product)) / size
+    for _ in range(STEPS):
+        left, values, right = np.linalg.svd(product - scale * np.eye(size))
+        count = _standing_out(values, scale)
+        traces = sum(float(values[r] * (left[:, r] @ right[r])) for r in range(count))
+        better = (math.fsum(np.diag(product)) - traces) / size
+        moved, scale = abs(better - scale), better
+        if moved <= 1e-15 * abs(scale):
+            break
+    if not abs(scale) > 1e-9 * float(np.linalg.norm(product)):
+        raise Rejected("has no identity-like part in W_K^T W_Q: less its rank parts, its trace vanishes")
+    keys = (left[:, :count] * np.sqrt(values[:count])).T * math.sqrt(unit)
+    queries = (right[:count].T * np.sqrt(values[:count])).T * math.sqrt(unit)
+    along = np.zeros(size) if mu is None else mu / np.linalg.norm(mu)
+    frame = _frame(along, np.concatenate([keys, queries]))
+    return FiniteRank(
+        source, size, scale * unit, _rows(keys @ frame.T), _rows(queries @ frame.T),
+        float(values[count]) / abs(scale) if count < size else 0.0,
+        float(np.sqrt(np.sum(values[count:] ** 2) / size)) / abs(scale),
+    )  # fmt: skip
+
+
+def _standing_out(values: Array, scale: float) -> int:
+    """How many singular values, falling, stand out of the bulk of those after them."""
+    import numpy as np
+
+    tails = np.sqrt(np.cumsum(values[::-1] ** 2)[::-1] / values.size)
+    count = 0
+    while count < min(MOST, values.size - 1) and values[count] > max(
+        2 * APART * tails[count + 1], ROUNDING * abs(scale)
+    ):
+        count += 1
+    return count
+
+
+def _frame(along: Array, vectors: Array) -> Array:
+    """Orthonormal rows, the first along mu (a zero row without one), that span mu and the vectors."""
+    import numpy as np
+
+    rows = [along]
+    for vector in vectors:
+        left = vector - sum((row @ vector) * row for row in rows)
+        left = left - sum((row @ left) * row for row in rows)
+        length = float(np.linalg.norm(left))
+        if length > 1e-9 * float(np.linalg.norm(vector)):
+            rows.append(left / length)
+    return np.array(rows)
+
+
+def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(x) for x in row) for row in matrix)

@@ -1,0 +1,183 @@
+"""Extensions of the interpolation error: reference values, relations between entries, and a reader of finite rank.
+
+The reference values were computed by a program of its own (another solver, block forms and quadrature), and agree with
+simulations; they are good to 1e-10 where they have that many digits.
+"""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy
+
+import theorem_engine as te
+
+REFERENCES = json.loads((Path(__file__).parents[1] / "data" / "liao2026-extensions.json").read_text(encoding="utf-8"))
+t = sympy.Symbol("t", real=True)
+#: Functions of the reference points that have no name.
+WRITTEN = {"F": sympy.exp(-((t - 1) ** 2) / 2) + t / (1 + t**2), "h": sympy.cos(t) + sympy.sin(t) / 2}
+TABLES = {
+    "finite-rank": "liao2026.finite-rank-error",
+    "imbalanced": "liao2026.imbalanced-error",
+    "token-moments": "liao2026.token-moments-error",
+}
+
+
+def point_of(row):
+    """A query from a row of the reference file."""
+    point = dict(row["point"])
+    point["nonlinearity"] = WRITTEN.get(point["nonlinearity"], point["nonlinearity"])
+    return point
+
+
+#: Rows of each table that every run looks at; a statement per row takes a second to write.
+ALWAYS = {"finite-rank": (0, 1), "imbalanced": (3, 21), "token-moments": (4, 11), "fresh": (1, 5)}
+
+
+def rows(table, *before):
+    """The rows of a table, most of them for the campaign."""
+    return [
+        pytest.param(*before, row, id=f"{table}-{i}", marks=() if i in ALWAYS[table] else pytest.mark.campaign)
+        for i, row in enumerate(REFERENCES[table])
+    ]
+
+
+@pytest.mark.parametrize(("entry", "row"), [x for table, entry in TABLES.items() for x in rows(table, entry)])
+def test_reference_values_are_reproduced(entry, row):
+    prediction = te.predict(entry, **point_of(row))
+    digits = len(row["error"].partition(".")[2])
+    assert abs(float(prediction) - float(row["error"])) <= 0.6 * 10.0**-digits + 1e-12 + prediction.error
+
+
+@pytest.mark.parametrize("row", rows("fresh"))
+def test_fresh_tokens_have_their_reference_values(row):
+    outputs = te.predict("liao2026.fresh-token-error", **point_of(row)).outputs
+    for name, value in row["outputs"].items():
+        digits = len(value.partition(".")[2])
+        assert abs(outputs[name] - float(value)) <= 0.6 * 10.0**-digits, name
+
+
+def test_one_part_and_the_identity_are_the_interpolation_error_of_the_paper():
+    common = {"c": "0.8", "gamma": "0.3", "nonlinearity": "tanh"}
+    ranked = te.predict(
+        "liao2026.finite-rank-error", snr="1.44", keys="0.6, 0.5, 0", queries="0.5, -0.3, 0.4", **common
+    )
+    products = {
+        "snr": "1.44",
+        "key_norm2": "0.61",
+        "query_norm2": "0.5",
+        "mu_key": "0.72",
+        "mu_query": "0.6",
+        "key_query": "0.15",
+    }
+    plain = te.predict("liao2026.interpolation-error", **products, **common)
+    for name in ("error", "A"):
+        assert ranked.outputs[name] == pytest.approx(plain.outputs[name], rel=1e-12)
+
+
+def test_only_the_sum_of_the_parts_counts():
+    common = {"c": 1, "gamma": "0.5", "nonlinearity": "tanh", "snr": 1}
+    first = te.predict("liao2026.finite-rank-error", keys="1, 0, 1; 0, 1/2, 0", queries="1/2, 1, 0; 1, 0, 1", **common)
+    # keys (k1 + k2, k2) with queries (q1, q2 - q1) have the same sum
+    other = te.predict(
+        "liao2026.finite-rank-error", keys="1, 1/2, 1; 0, 1/2, 0", queries="1/2, 1, 0; 1/2, -1, 1", **common
+    )
+    assert float(first) == pytest.approx(float(other), rel=1e-12)
+
+
+def test_a_multiple_of_the_identity_is_a_multiple_of_the_argument():
+    common = {"c": 1, "gamma": "0.5", "snr": 1, "queries": "1, 1/2"}
+    scaled = te.predict("liao2026.finite-rank-error", nonlinearity="sin", scale=2, keys="1, 1", **common)
+    inside = te.predict("liao2026.finite-rank-error", nonlinearity=sympy.sin(2 * t), keys="1/2, 1/2", **common)
+    assert float(scaled) == pytest.approx(float(inside), rel=1e-12)
+
+
+def test_without_signal_unbalanced_labels_are_those_of_the_remark():
+    common = {"c": "0.7", "gamma": "0.4", "nonlinearity": "relu", "imbalance": "0.6"}
+    ours = te.predict("liao2026.imbalanced-error", keys="1", queries="1", **common)
+    assert float(ours) == pytest.approx(float(te.predict("liao2026.class-imbalance", **common)), rel=1e-12)
+
+
+def test_gaussian_moments_are_those_of_gaussian_tokens():
+    common = {"c": "0.7", "gamma": "0.4", "nonlinearity": "relu", "imbalance": "0.6", "snr": 1}
+    ours = te.predict("liao2026.token-moments-error", ones="3/5", **common)
+    assert float(ours) == pytest.approx(float(te.predict("liao2026.imbalanced-error", **common)), rel=1e-12)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("row", REFERENCES["best-penalty"], ids=range(len(REFERENCES["best-penalty"])))
+def test_the_best_penalty_has_its_reference_value(row):
+    outputs = te.predict("liao2026.best-penalty", **row["point"]).outputs
+    # the valley is flat: its place is known to three digits, its depth to six
+    assert outputs["gamma"] == pytest.approx(float(row["gamma"]), rel=1e-3)
+    assert outputs["error"] == pytest.approx(float(row["error"]), abs=6e-7)
+
+
+def test_fresh_tokens_of_noise_have_an_error_of_one_and_the_variance():
+    outputs = te.predict("liao2026.fresh-token-error", c=2, gamma="0.4", nonlinearity="tanh").outputs
+    assert outputs["error"] == pytest.approx(1 + outputs["V"], rel=1e-12)
+    assert outputs["misclassified"] == pytest.approx(0.5)
+
+
+def test_rows_that_do_not_fit_are_refused_in_a_sentence():
+    common = {"c": 1, "gamma": 1, "nonlinearity": "tanh"}
+    with pytest.raises(te.base.errors.MissingParameter, match="keys and queries together"):
+        te.predict("liao2026.finite-rank-error", keys="1", **common)
+    with pytest.raises(te.base.errors.OutOfDomain, match="not as many"):
+        te.predict("liao2026.finite-rank-error", keys="1; 2", queries="1", **common)
+    with pytest.raises(te.base.errors.OutOfDomain, match="different lengths"):
+        te.predict("liao2026.finite-rank-error", keys="1; 2, 3", queries="1; 2", **common)
+    with pytest.raises(te.base.errors.OutOfDomain, match="scale"):
+        te.predict("liao2026.finite-rank-error", scale=0, **common)
+    with pytest.raises(te.base.errors.Infeasible, match="fourth"):
+        te.predict("liao2026.token-moments-error", third=2, fourth=3, **common)
+
+
+def saved(folder, product):
+    """A file of weights whose W_K^T W_Q is a matrix."""
+    path = folder / "weights.npz"
+    np.savez(path, W_K=np.eye(product.shape[0]), W_Q=product, mu=np.eye(product.shape[0])[0])
+    return str(path)
+
+
+def test_a_file_of_identity_and_two_parts_is_read_as_that(tmp_path):
+    p = 60
+    frame = np.linalg.qr(np.random.default_rng(1).standard_normal((p, 3)))[0].T
+    frame[0] = np.eye(p)[0]
+    frame = np.linalg.qr(frame.T)[0].T * np.sign(np.linalg.qr(frame.T)[0][0, 0])
+    keys, queries = np.array([[0.8, 0.3, 0.0], [0.0, 0.5, 0.4]]), np.array([[0.6, 0.0, 0.5], [-0.4, 0.7, 0.0]])
+    product = 0.7 * np.eye(p) + (keys @ frame).T @ (queries @ frame)
+    point = {"c": 1, "gamma": "0.5", "snr": 1, "nonlinearity": "tanh"}
+    with warnings.catch_warnings():
+        # of the finite p of so small a file
+        warnings.simplefilter("ignore")
+        prediction = te.predict("liao2026.trained-weights-error", weights_file=saved(tmp_path, product), **point)
+    assert prediction.outputs["error"] == pytest.approx(0.3948551306403, abs=1e-9)
+    assert abs(prediction.outputs["moved"]) < 1e-9
+    assert "rank parts of norm" in str(prediction)
+
+
+def test_a_rest_without_structure_moves_the_error_as_noise_in_the_argument(tmp_path):
+    p, n, gamma, spread = 300, 300, 0.5, 0.3
+    rng = np.random.default_rng(2)
+    rest = rng.standard_normal((p, p)) * spread / np.sqrt(p)
+    with pytest.warns(UserWarning, match="rest of root mean square"):
+        prediction = te.predict(
+            "liao2026.trained-weights-error", weights_file=saved(tmp_path, np.eye(p) + rest), c=1, gamma="0.5",
+            nonlinearity="tanh",
+        )  # fmt: skip
+    errors = []
+    for _ in range(12):
+        tokens = rng.standard_normal((p, n))
+        kernel = np.tanh(tokens.T @ (tokens + rest @ tokens) / np.sqrt(p)) / np.sqrt(p)
+        np.fill_diagonal(kernel, 0.0)
+        values = np.linalg.eigvalsh(kernel.T @ (tokens.T @ tokens) @ kernel / n)
+        # the mean over labels of |gamma Q y|^2/n
+        errors.append(np.mean((gamma / (gamma + np.maximum(values, 0.0))) ** 2))
+    mean, error = np.mean(errors), np.std(errors, ddof=1) / np.sqrt(len(errors))
+    moved = prediction.outputs["moved"]
+    # five standard errors, and a tenth of the effect for what is left at this p
+    assert abs(mean - prediction.outputs["with_rest"]) < 5 * error + 0.1 * abs(moved)
+    assert abs(moved) > 20 * error

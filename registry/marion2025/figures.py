@@ -31,8 +31,8 @@ SETTINGS = {
 TITLES = {
     "schedule": r"$\lambda_t = 1/(1+10^{-4}t)$, spheres",
     "constant": r"$\lambda = 0.1$, spheres",
-    "manifold": r"$\lambda = 0.1$, manifold",
-    "large": r"$\lambda = 0.9$, spheres",
+    "manifold": r"ours: $\lambda = 0.1$, manifold",
+    "large": r"ours: $\lambda = 0.9$, spheres",
 }
 
 
@@ -104,19 +104,13 @@ def panels_3(data):
     found = []
     for name, title in TITLES.items():
         path = {v.removeprefix(f"{name}_"): data[v] for v in data.variables if str(v).startswith(f"{name}_")}
-        ways = []
-        for run in range(min(2, data.sizes["run"])):
-            x, y = path["trajectory_kappa"][run], path["trajectory_nu"][run]
-            ways += [Curve(x, y, tone=run, label=f"run {run + 1}", width=1)]
-            ways += [Dots(x[:1], y[:1], tone=BLACK, label="start")]
-        excess, alignments, distance = descent_panels(path)
-        found += [excess, alignments, Panel(ways, KAPPA, NU, square=True), distance]
-        found[-4] = replace(excess, title=title)
+        excess, *others = descent_panels(path)
+        found += [replace(excess, title=title), *others]
     return found
 
 
 def descent_panels(path):
-    """Excess risk, alignments and distance to the manifold along logged runs."""
+    """Excess risk, alignments, two trajectories and the distance to the manifold along logged runs."""
     clock = path["trajectory_step"]
     aligned = [
         *over_runs(clock, abs(path["trajectory_kappa"]), 0, r"$|\kappa|$"),
@@ -127,9 +121,15 @@ def descent_panels(path):
         away = Panel(over_runs(clock, path["distance"].clip(1e-17), 2, ""), STEP, DISTANCE)
     else:
         away = Panel([Words("zero: the manifold is invariant")], STEP, replace(DISTANCE, scale="linear"))
+    ways = []
+    for run in range(min(2, path["trajectory_kappa"].sizes["run"])):
+        x, y = path["trajectory_kappa"][run], path["trajectory_nu"][run]
+        ways += [Curve(x, y, tone=run, label=f"run {run + 1}", width=1)]
+        ways += [Dots(x[:1], y[:1], tone=BLACK, label="start")]
     return (
         Panel(over_runs(clock, path["excess"], 0, ""), STEP, EXCESS),
         Panel(aligned, STEP, Axis("alignments", low=0, high=1.05)),
+        Panel(ways, KAPPA, NU, square=True),
         away,
     )
 
@@ -145,7 +145,8 @@ def over_runs(clock, values, tone, label):
     title="Online stochastic projected gradient descent",
     source=Source("2410.01537", "Figure 4"),
     marks="DVN",
-    size=(13, 4),
+    size=(15, 4),
+    columns=4,
     least={"runs": 1, "steps": 1, "seed": 0},
 )
 def fig_4(runs=30, steps=20_000, seed=0):
@@ -164,7 +165,7 @@ def fig_4(runs=30, steps=20_000, seed=0):
 
 @fig_4.panels
 def panels_4(data):
-    """Excess, alignments, distance."""
+    """Excess, alignments, trajectories, distance."""
     return descent_panels(data)
 
 

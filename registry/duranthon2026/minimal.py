@@ -45,6 +45,8 @@ from theorem_engine.registry.duranthon2026.weights import (
 ATTAINED = Output("whether the minimum is attained at finite overlaps")
 #: What bounded rising kernels become for steep scores.
 STEP = Normalised(Piecewise((1, chi > 0), (0, True)), breaks=(0,))
+#: Risks below this have lost more digits in 1 - S^2/Q than they lose by an inexact place.
+FEW_DIGITS = Rational(1, 10**6)
 SHIFT = Output("minimising shift of erf; 0 for other activations", REAL)
 OUTPUTS = {"risk": RISK, **MINIMISER, "shift": SHIFT, "attained": ATTAINED}
 
@@ -224,8 +226,10 @@ def _searched(m, weights, found):
     definitions = {slope: best.at(slope), reached: best.is_attained, **found.definitions}
     level = Integer(0) if m.shift is None else shift
     if limit is None:
-        risk = found.risk if weights.breaks else best
-        return {**definitions, **_found(delta**2 + risk, place, weight, level, attained)}
+        # near zero the difference has few digits, and the risk at the place found has more
+        risk = Piecewise((lowest, lowest > FEW_DIGITS), (found.risk, True)) if weights.breaks else best
+        known = {**definitions, lowest: best} if weights.breaks else definitions
+        return {**known, **_found(delta**2 + risk, place, weight, level, attained)}
     is_lower = Gt(hard, lowest)
     place, weight = Piecewise((place, is_lower), (oo, True)), Piecewise((weight, is_lower), (1, True))
     risk = delta**2 + Piecewise((lowest, is_lower), (hard, True))

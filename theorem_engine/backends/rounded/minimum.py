@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from theorem_engine.base.reports import own_notes
 
 #: A minimiser so near an end of its range is the end.
 AT_END = 1e-9
+#: Widths at which a valley known by its values alone is looked at, relative to its place: the first, and how many,
+#: each four times the one before, up to about a half.
+CLOSEST, STEPS = 2e-9, 15
 
 
 def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
@@ -21,10 +25,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
     (minimum,) = minima
     letters = minimum.letters
     body = backend.function([*letters, *parameters], [minimum.body])
-    if not minimum.slopes:
-        # a search by values alone does not know how far it is from the bottom
-        return lambda *values: _unknown(plain(*[value_of(v) for v in values]))
-    derivatives = [minimum.body.diff(x) for x in letters]
+    derivatives = [minimum.body.diff(x) for x in letters] if minimum.slopes else []
     slopes = backend.function([*letters, *parameters], derivatives)
     bare = get_backend("float64").function([*letters, *parameters], derivatives)
     # a local minimum is followed from a start and has no ends
@@ -37,6 +38,9 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             best, *where, attained = (float(r) for r in plain(*centre))
         if not np.all(np.isfinite(where)):
             return _unknown((best, *where, attained))
+        if not minimum.slopes and len(where) > 1:
+            # a search by values alone does not know how far it is from the bottom
+            return _unknown((best, *where, attained))
         here = [Rounded(x) for x in where]
         edges = ends(*values) if has_ends else []
         if not attained:
@@ -44,6 +48,14 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             left = max((float(np.max(n.error[0])) for n in notes if isinstance(n.error, list)), default=np.inf)
             noise = error_of(body(*here, *values)[0])
             return [Rounded(best, noise + left), *(Rounded(x, np.inf) for x in where), Rounded(attained)]
+
+        def height(u: float) -> tuple[float, float]:
+            level = body(Rounded(u), *values)[0]
+            return float(value_of(level)), float(error_of(level))
+
+        if not minimum.slopes:
+            below, within = _by_values(height, where[0])
+            return [Rounded(best, below), Rounded(where[0], within), Rounded(attained)]
         found = slopes(*here, *values)
         uncertain = np.array([abs(value_of(s)) + error_of(s) for s in found], dtype=float)
         at_end = [_end_error(x, edges[2 * i : 2 * i + 2]) for i, x in enumerate(where)]
@@ -64,11 +76,40 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         # how much lower the bottom can lie than the place that was found
         below = sum(u * e for u, e in zip(uncertain, errors, strict=True) if e > 0)
         if not np.isfinite(below):
-            below = np.inf
+            # nothing is told by slopes, as where the scale of a letter does not matter
+            below = _by_values(height, where[0])[0] if len(where) == 1 else np.inf
         placed = (Rounded(x, e) for x, e in zip(where, errors, strict=True))
         return [Rounded(best, noise + below), *placed, Rounded(attained)]
 
     return lambda *values: each_place(evaluate, values)
+
+
+def _by_values(height: Callable[[float], tuple[float, float]], x: float) -> tuple[float, float]:
+    """How much lower than at x a function may be at the bottom of its valley, noise included, and how far that may lie.
+
+    Beyond places on both sides where it is certainly higher it does not fall below again. Between them it is convex,
+    thus above the chords continued from the other side: lower by no more than it rises. Where it is nowhere certainly
+    higher, it is flat on the scale of x, and all that is told is how far it varies.
+    """
+    value, noise = height(x)
+    rise = doubt = 0.0
+    widths = abs(x) * CLOSEST * 4.0 ** np.arange(STEPS)
+    # the widest first, since nothing is to be found nearer where it is flat that far
+    for width in (widths[-1], *widths):
+        sides = [height(x + sign * width) for sign in (-1, 1)]
+        doubt = noise + max(error for _, error in sides)
+        if not np.isfinite(doubt):
+            return np.inf, np.inf
+        rises = [level - value for level, _ in sides]
+        if min(rises) < -doubt:
+            return np.inf, np.inf
+        spread = max(map(abs, rises))
+        if min(rises) > doubt and width < widths[-1]:
+            return spread + doubt, float(width)
+        rise = max(rise, spread)
+        if rise <= doubt and width == widths[-1]:
+            break
+    return rise + doubt, np.inf
 
 
 def _unknown(found: Any) -> list[Any]:

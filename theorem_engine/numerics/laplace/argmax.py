@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.numerics.laplace.double_sums import Assemble
-from theorem_engine.numerics.laplace.nodes import edges_along, find_window, marks_of
+from theorem_engine.numerics.laplace.nodes import edges_along, extent, find_window, marks_of
 from theorem_engine.numerics.laplace.sums import Brackets, power_times_decay
 from theorem_engine.numerics.quadrature import EPS, gauss_legendre, legendre_panels
 
@@ -32,8 +32,7 @@ class InnerTable:
         self.logs = logs
         self.weights = weights
         self.asked = [(power, None if f is None else np.broadcast_to(f, logs.shape)) for power, f in asked]
-        finite = logs[np.isfinite(logs)]
-        self.lowest, self.highest = float(finite.min()), float(finite.max())
+        self.lowest, self.highest = extent(logs)
 
     def marks(self, spacing: float) -> Array:
         """Values of w at which tokens this far apart have v = 1."""

@@ -21,6 +21,14 @@ def refuse_too_many(count: float, most: int) -> None:
         raise NotAvailable(f"a token mean would need {count:.1e} nodes here (at most {most}): the scores are too steep")
 
 
+def extent(logs: Array) -> tuple[float, float]:
+    """The lowest and the highest of the logarithms of a kernel; where it vanishes, at minus infinity, it has none."""
+    finite = logs[np.isfinite(logs)]
+    if not finite.size:
+        raise NotAvailable("a kernel vanishes at every score: there is no sum of kernels to divide by")
+    return float(finite.min()), float(finite.max())
+
+
 def normal_weights(x: Any, step: Any) -> Any:
     """Weights of the trapezoid rule for the standard normal law."""
     return _NORM * np.exp(-0.5 * x * x) * step

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from theorem_engine.numerics.laplace.nodes import Array, marks_of, normal_weights, refuse_too_many
+from theorem_engine.numerics.laplace.nodes import Array, extent, marks_of, normal_weights, refuse_too_many
 
 #: Dyadic, so that nodes carry no rounding; exp(-pi^2/H) = 1e-23 leaves room for the factors of high powers.
 H = 0.1875
@@ -101,8 +101,7 @@ class DenseToken:
             self.asked.append((power, 0 if f is None else len(self.columns)))
             if f is not None:
                 self.columns.append(weights * f)
-        finite = logs[np.isfinite(logs)]
-        self.lowest, self.highest = float(finite.min()), float(finite.max())
+        self.lowest, self.highest = extent(logs)
         self.prefixes: dict[tuple[int, int], Array] = {}
         self.tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
 

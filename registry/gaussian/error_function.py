@@ -14,15 +14,19 @@ NARROW = {"t": ("0.5", "0.52"), "g": ("0.5", "0.52")}
 WIDTH = sqrt(1 + 2 * g**2)
 WIDTHS = {s: WIDTH, u: t / s}
 SLOPES = {**WIDTHS, b: 1 / sqrt(1 + 4 * g**2)}
-SLOPE = erf(u).diff(u)
+SLOPE = 2 * exp(-(u**2)) / sqrt(pi)
 
-# The variance of erf(t + g G), as an integral over the angle between arctan(b) and pi/4. The angle is
-# the letter w, never a difference of two arctangents, so a tiny g costs no digits.
-VARIANCE = {
-    **SLOPES,
-    w: atan(4 * g**2 / (1 + sqrt(1 + 4 * g**2)) ** 2),
-    V: 4 / pi * w * Integral(exp(-(u**2) / cos(pi / 4 - w * x) ** 2), (x, 0, 1)),
-}
+
+def variance():
+    """The variance of erf(t + g G), as an integral over the angle between arctan(b) and pi/4.
+
+    The angle is the letter w, never a difference of two arctangents, so a tiny g costs no digits.
+    """
+    return {
+        **SLOPES,
+        w: atan(4 * g**2 / (1 + sqrt(1 + 4 * g**2)) ** 2),
+        V: 4 / pi * w * Integral(exp(-(u**2) / cos(pi / 4 - w * x) ** 2), (x, 0, 1)),
+    }
 
 
 @lemma(
@@ -90,7 +94,7 @@ def erf_square_(t, g):
     dt = 2 / s * erf(b * u) * SLOPE
     dtt = (2 / s**2) * (erf(b * u) * SLOPE).diff(u)
     return {
-        **VARIANCE,
+        **variance(),
         "value": erf(u) ** 2 + V,
         "dt": dt,
         "dtt": dtt,
@@ -115,7 +119,9 @@ def erf_square_(t, g):
     checks=("gaussian.erf_miss",),
     identities=(
         Equation(own("value"), 1 - 2 * applied("gaussian.erf-mean") + applied("gaussian.erf-square"), box=BOX),
-        Derivative("value", t, applied("gaussian.erf-square", "dt") - 2 * erf(t / WIDTH).diff(t), box=NARROW),
+        Derivative(
+            "value", t, applied("gaussian.erf-square", "dt") - 2 * SLOPE.xreplace({u: t / WIDTH}) / WIDTH, box=NARROW
+        ),
         Equation(own("variance"), applied("gaussian.erf-square") - applied("gaussian.erf-mean") ** 2, box=BOX),
         Equation(slope("value", g), g * slope("value", t, t), box=NARROW),
         SpecialValue({g: 0}, "value", erfc(t) ** 2, box=BOX),
@@ -128,7 +134,7 @@ def erf_miss_(t, g):
     """What erf attention loses on the informative token, without cancellation at any t."""
     dt = -2 / s * SLOPE * erfc(b * u)
     return {
-        **VARIANCE,
+        **variance(),
         "value": erfc(u) ** 2 + V,
         "variance": V,
         Partial("value", t): dt,

@@ -1,6 +1,6 @@
 """Fixed points of the descent, their stability, and where it leads."""
 
-from sympy import Eq, Gt, Integer, Matrix, Max, Min, Rational, diff, oo, sign, sqrt
+from sympy import Eq, Gt, Integer, Matrix, Max, Min, Or, Rational, diff, oo, sign, sqrt
 from sympy import pi as PI
 
 from theorem_engine import (
@@ -127,7 +127,11 @@ def fixed_points(lam, gamma, d, L, *, risk):
     assumes=(*MODEL, "theta = eta = rho = 0 at the start"),
     warns=(
         Warn(
-            alpha * Max(2 * gamma**2, 4 * gamma**2 * lam * sqrt(2 * d / PI), 4 * gamma**2 * lam**2 * d / PI) >= 1,
+            Or(
+                2 * alpha * gamma**2 >= 1,
+                4 * alpha * gamma**2 * lam * sqrt(2 * d / PI) >= 1,
+                4 * alpha * gamma**2 * lam**2 * d / PI >= 1,
+            ),
             "the step size may exceed the bound under which convergence is shown; compare alpha with step_bound",
         ),
     ),

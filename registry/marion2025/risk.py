@@ -1,6 +1,6 @@
 """Risk of the erf attention predictor: on the spheres, on the invariant manifold, at the oracle."""
 
-from sympy import Dummy, erf, pi, sqrt
+from sympy import erf, exp, pi, sqrt
 
 from theorem_engine import NONNEGATIVE, Output, Source, Total, corollary, proposition, theorem
 from theorem_engine.language.identity import Derivative, Equation, Ordering, SpecialValue, applied, own, slope
@@ -33,7 +33,6 @@ RISK = Output("mean squared error, label noise included", NONNEGATIVE)
 EXCESS = Output("mean squared error above that of the label noise", NONNEGATIVE)
 #: The signal over the widening, c, in the letters of a query.
 SIGNAL = lam * sqrt(d / 2) / sqrt(1 + 2 * lam**2 * gamma**2)
-x = Dummy("x")
 ABBREVIATIONS = {D: sqrt(d / 2), g: lam * gamma, s: sqrt(1 + 2 * g**2), tau: lam * D, c: tau / s}
 #: Where identities are tried.
 PLACES = ({"lam": "0.1", "gamma": 1, "d": 400, "L": 10}, {"lam": 1, "gamma": "0.5", "d": 20, "L": 3})
@@ -110,7 +109,7 @@ def risk(m, *, zeta, miss):
             2
             * gamma**2
             * SIGNAL
-            * erf(x).diff(x).subs(x, SIGNAL * kappa)
+            * (2 / sqrt(pi) * exp(-((SIGNAL * kappa) ** 2)))
             * (erf(SIGNAL * kappa / sqrt(1 + 4 * lam**2 * gamma**2)) - nu),
             points=PAIRS,
         ),

@@ -163,8 +163,10 @@ def predict(id: Named, *, digits: int | None = None, certified: bool = False, **
             outputs, errors, method, certificate = certify(entry, point, digits)
         else:
             outputs, errors, method = evaluate_digits(entry, point, digits)
-        letters = [x for x in entry.letters if x.name not in dict(point.options)]
-        warn_about_outputs(entry, dict(zip(letters, point.values, strict=True)), dict(point.options), outputs)
+        if entry.warns:
+            options = dict(point.options)
+            letters = [x for x in entry.letters if x.name not in options]
+            warn_about_outputs(entry, dict(zip(letters, point.values, strict=True)), options, outputs)
         is_exact = digits is not None and not is_random
         kind = "certified" if certified else "estimated" if is_exact else _kind_of_error(entry, point, outputs)
         level = LEVEL if is_random else None

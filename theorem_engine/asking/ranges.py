@@ -8,12 +8,9 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import sympy
-
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.text import number_text
 from theorem_engine.language.domains import Interval
-from theorem_engine.language.statement import leaves
 
 if TYPE_CHECKING:
     from theorem_engine.language.entry import Entry
@@ -33,10 +30,10 @@ def within_ranges(
     """
     moved: dict[Any, Any] = {}
     for name, output in entry.outputs.items():
-        if not isinstance(output.range, Interval | None):
+        if output.range is not None and not isinstance(output.range, Interval):
             continue
-        for symbol in leaves(statement.outputs.get(name)):
-            if not isinstance(symbol, sympy.Symbol) or symbol not in values:
+        for symbol in statement.output_leaves.get(name, ()):
+            if symbol not in values:
                 continue
             value = values[symbol]
             if output.range is None:

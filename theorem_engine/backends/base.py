@@ -276,6 +276,7 @@ def _refuse_bare_names(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any
             raise MissingDefinition(f"the letter {str(symbol)[:40]!r} of an expression is neither given nor defined")
 
 
+@cache
 def get_backend(name: str) -> Backend:
     """The backend of that name; each is one folder beside this file."""
     backend: Backend = importlib.import_module(f"theorem_engine.backends.{name}").BACKEND

@@ -6,7 +6,6 @@ Every message says what was asked, what is true, and what to do about it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 class TheoremEngineError(Exception):
@@ -111,5 +110,8 @@ def nearest(word: str, known: Iterable[str], count: int = 3) -> str:
     >>> nearest("lamda", ["lam", "gamma"])
     '; nearest: lam, gamma'
     """
+    # imported where something is misspelt, not at every start
+    from difflib import get_close_matches
+
     close = get_close_matches(word, list(known), n=count, cutoff=0.5)
     return f"; nearest: {', '.join(close)}" if close else ""

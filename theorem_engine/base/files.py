@@ -6,7 +6,6 @@ A reader never sees half a file, and a full disk leaves what was there before.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -26,7 +25,7 @@ def write_whole(path: Path | str, content: bytes | str, *, overwrite: bool = Tru
     place = Path(os.path.realpath(path))
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     # a name of its own for every attempt: two processes may write one file at the same moment
-    scratch = place.with_name(f".{place.name[:40]}.{secrets.token_hex(6)}.part")
+    scratch = place.with_name(f".{place.name[:40]}.{os.urandom(6).hex()}.part")
     try:
         if place.exists() and not place.is_file():
             raise BadRequest(f"{path} is there already and is not a plain file")

@@ -6,7 +6,6 @@ The bytes of a file count, not its time: a restored or copied file has the time 
 from __future__ import annotations
 
 import ast
-import hashlib
 import importlib
 import inspect
 from collections.abc import Callable, Iterable
@@ -26,6 +25,8 @@ _LIBRARIES = ("numpy", "scipy", "sympy", "mpmath")
 
 def digest(parts: Iterable[str | bytes]) -> str:
     """A digest of several pieces, each with its length, so that none can run into the next."""
+    import hashlib
+
     found = hashlib.sha256()
     for part in parts:
         data = part.encode(errors="backslashreplace") if isinstance(part, str) else part

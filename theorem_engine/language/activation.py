@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 
@@ -24,9 +24,6 @@ from theorem_engine.language.functions import (
 )
 from theorem_engine.language.gaussian_data import kinks
 from theorem_engine.language.written_functions import activation_parts, is_word
-
-if TYPE_CHECKING:
-    pass
 
 _SCORE = sympy.Symbol("chi", real=True)
 #: Functions of a kernel: those that every backend knows, and whose derivatives it knows.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import sympy
@@ -100,9 +101,17 @@ class Statement:
     #: The equations as their author wrote them, total derivatives unresolved: what pages show.
     written: Mapping[Any, Any] = field(default_factory=dict)
 
+    @cached_property
+    def output_leaves(self) -> Mapping[str, tuple[Any, ...]]:
+        """The symbols to be computed, by the output that holds them."""
+        return {
+            name: tuple(leaf for leaf in leaves(shape) if isinstance(leaf, sympy.Symbol))
+            for name, shape in self.outputs.items()
+        }
+
     def targets(self) -> list[Any]:
         """The symbols to be computed, in order of the outputs."""
-        return [leaf for shape in self.outputs.values() for leaf in leaves(shape) if isinstance(leaf, sympy.Symbol)]
+        return [leaf for found in self.output_leaves.values() for leaf in found]
 
     def output_symbol(self, name: str) -> Any:
         """The symbol of a scalar output."""

@@ -1,6 +1,8 @@
 """Numbers that carry their error, and the operators that make errors of their own."""
 
+import itertools
 import math
+import operator
 from fractions import Fraction
 
 import numpy as np
@@ -167,3 +169,20 @@ def test_eigenvalues_have_one_order_in_every_backend(seed):
     reference = sorted(np.linalg.eigvals(numbers.astype(float)), key=lambda z: (-round(z.real, 9), -z.imag))
     assert quick == pytest.approx([z.real for z in reference] + [z.imag for z in reference], abs=1e-9)
     assert precise == pytest.approx(quick, abs=1e-9)
+
+
+def test_single_numbers_cover_every_truth_within_the_errors_of_their_arguments():
+    """In exact fractions: arguments at the ends of their errors, sizes from the smallest doubles to large ones."""
+    rng = np.random.default_rng(11)
+    operations = (operator.add, operator.sub, operator.mul, operator.truediv, lambda a, b: a**2, lambda a, b: a**-1)
+    for turn in range(1200):
+        sizes = 10.0 ** rng.choice([-310, -160, -8, 0, 3, 140], 2)
+        a, b = (float(x) for x in rng.normal(size=2) * sizes)
+        ea, eb = (float(abs(x) * rng.choice([0, 1e-16, 1e-9, 0.1])) for x in (a, b))
+        operate = operations[turn % len(operations)]
+        found = operate(Rounded(a, ea), Rounded(b, eb) if turn % 2 else b)
+        if not np.isfinite(found.error):
+            continue
+        for first, second in itertools.product((-1, 1), repeat=2):
+            truth = operate(Fraction(a) + first * Fraction(ea), Fraction(b) + second * Fraction(eb) * (turn % 2))
+            assert abs(truth - Fraction(float(found.value))) <= Fraction(1.01) * Fraction(found.error), (a, b, turn)

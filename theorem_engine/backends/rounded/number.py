@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from theorem_engine.backends.rounded import scalars
 from theorem_engine.backends.rounded.arrays import FUNCTION, NARROW, UNIT, quick_error
+from theorem_engine.backends.rounded.scalars import NORMAL, SMALLEST
 from theorem_engine.base.exact import as_fraction
 
 __all__ = [
@@ -23,8 +25,31 @@ __all__ = [
     "rounding_of", "spread", "underflow", "value_of", "with_error",
 ]  # fmt: skip
 
-#: Below the smallest normal double results are rounded to multiples of the smallest one.
-NORMAL, SMALLEST = 2.0**-1022, 2.0**-1074
+
+def _quick(rule: Callable[..., scalars.Pair | None], name: str) -> Callable[[Any, Any], Any]:
+    """An operation on two single numbers by floats, on others by the careful way."""
+    careful = getattr(np.lib.mixins.NDArrayOperatorsMixin, name)
+    is_turned = name.startswith("__r")
+
+    def operate(self: Rounded, other: Any) -> Any:
+        mine, its = _pair(self), _pair(other)
+        if mine is not None and its is not None:
+            found = rule(*its, *mine) if is_turned else rule(*mine, *its)
+            if found is not None:
+                return Rounded(*found)
+        return careful(self, other)
+
+    return operate
+
+
+def _pair(x: Any) -> scalars.Pair | None:
+    """A single real number and its error, as floats."""
+    kind = type(x)
+    if kind is Rounded:
+        return (float(x.value), x.error) if type(x.value) is np.float64 and type(x.error) is float else None
+    if kind is float or kind is np.float64 or (kind is int and abs(x) < 2**53):
+        return float(x), 0.0
+    return None
 
 
 class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
@@ -33,6 +58,9 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
     __slots__ = ("error", "value")
 
     def __init__(self, value: Any, error: Any = 0.0) -> None:
+        if type(value) is float and type(error) is float:
+            self.value, self.error = np.float64(value), error
+            return
         self.value = value if np.ndim(value) or isinstance(value, complex) else np.float64(value)
         self.error = error if np.ndim(error) else float(error)
 
@@ -61,6 +89,12 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
         """Value by the function itself; error by its rounding and by what its arguments bring."""
         if method != "__call__" or kwargs:
             return NotImplemented
+        if ufunc in scalars.FUNCTIONS and (mine := _pair(self)) is not None:
+            with np.errstate(all="ignore"):
+                known = ufunc(self.value)
+            own = scalars.FUNCTIONS[ufunc](float(known), *mine)
+            if own is not None:
+                return Rounded(float(known), own)
         plain = [value_of(x) for x in inputs]
         with np.errstate(all="ignore"):
             result = ufunc(*plain)
@@ -72,6 +106,12 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
                 return Rounded(result, quick)
             error = _own(ufunc, plain, result) + _carried(ufunc, plain, errors, result)
         return Rounded(result, _settled(error, result, plain, errors))
+
+    __add__, __radd__ = _quick(scalars.plus, "__add__"), _quick(scalars.plus, "__radd__")
+    __sub__, __rsub__ = _quick(scalars.minus, "__sub__"), _quick(scalars.minus, "__rsub__")
+    __mul__, __rmul__ = _quick(scalars.times, "__mul__"), _quick(scalars.times, "__rmul__")
+    __truediv__, __rtruediv__ = _quick(scalars.over, "__truediv__"), _quick(scalars.over, "__rtruediv__")
+    __pow__ = _quick(scalars.power, "__pow__")
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """A choice between two; no other function of arrays is known."""

@@ -27,6 +27,7 @@ from .liao2026_model import (
     make_vectors,
     repeat,
     ridge_loss,
+    series_from,
     sizes,
     softmax_attention,
 )
@@ -109,7 +110,7 @@ def correction_orders(point: Point) -> tuple[float, ...]:
 
 
 @simulator(
-    size=SIZE, orders=correction_orders, cost=3.0, covers=("error",),
+    size=SIZE, orders=correction_orders, cost=3.0, series_from=series_from, covers=("error",), whole=True,
     variants={"kernel_diagonal": ("set", "kept"), "tokens": TOKEN_LAWS},
 )  # fmt: skip
 def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
@@ -119,7 +120,7 @@ def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     return regression_errors(point, rng, count, entrywise(point))
 
 
-@simulator(size=SIZE, orders=correction_orders, cost=3.0, covers=("M1", "floor", "wide"))
+@simulator(size=SIZE, orders=correction_orders, cost=3.0, series_from=series_from, covers=("M1", "floor", "wide"))
 def error_limits(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Ends of the error: its slope M1 = |X K y|^2/n^2 at large penalties, its floor at next to none, its wide limit.
 
@@ -210,7 +211,7 @@ def surrogate_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     return regression_errors(point, rng, count, surrogate)
 
 
-@simulator(size=SIZE, cost=3.0, covers=("error",))
+@simulator(size=SIZE, orders=(1.0,), cost=3.0, series_from=series_from, covers=("error",))
 def raw_ridge_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error of ridge regression on the tokens themselves."""
 

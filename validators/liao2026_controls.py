@@ -74,10 +74,15 @@ def token_controls(tokens: Array, labels: Array, mu: Array, directions: tuple[Ar
     ]
     for direction in directions:
         along = direction @ tokens
-        product = float(direction @ mu)
+        product, norm2 = float(direction @ mu), float(direction @ direction)
+        back = tokens @ along
+        # sums over pairs of tokens: of different ones, and of each with itself
+        pairs = norm2 + product**2 * (2 + snr)
+        alone = (norm2 + product**2) * (snr + p) + 4 * product**2 + 2 * norm2
         found += [
             direction @ image / n - product,
-            along @ along / n - float(direction @ direction) - product**2,
+            along @ along / n - norm2 - product**2,
             along @ twice / (n * p) - product * (n * snr + p + n + 1) / p,
+            back @ back / (n * p) - ((n - 1) * pairs + alone) / p,
         ]
     return np.array(found)

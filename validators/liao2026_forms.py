@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .liao2026 import attention_error, correction_orders
 from .liao2026_controls import Run, controlled, token_controls
 from .liao2026_matrices import slope_of
 from .liao2026_model import (
@@ -23,18 +24,22 @@ from .liao2026_model import (
     make_logits,
     make_vectors,
     ridge_residual,
+    series_from,
     sizes,
 )
 from .simulator import simulator
 
-OUTPUTS = ("A", "A0", "v1", "v2", "M11", "M12", "M22")
+OUTPUTS = ("error", "A", "A0", "v1", "v2", "M11", "M12", "M22")
 
 
-@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=OUTPUTS)
+@simulator(size=SIZE, orders=correction_orders, cost=3.0, series_from=series_from, covers=OUTPUTS)
 def weight_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]:
-    """y^T Q y/n with weights and without them, and the vector and matrix of the rank-two change."""
+    """The error, y^T Q y/n with weights and without them, and the vector and matrix of the rank-two change.
+
+    The forms are written for weights given by their products; with a file of weights the error is all there is.
+    """
     if "weights_file" in point:
-        raise ValueError("the forms are written for weights given by their products, not for a file of them")
+        return dict(attention_error(point, rng, count))
     p, n = sizes(point)
     gamma, diagonal, f = float(point["gamma"]), float(point.get("diagonal", 0.0)), function_of(point)
     slope = slope_of(point)
@@ -46,16 +51,19 @@ def weight_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]:
         def run(source: Generator) -> tuple[dict[str, float], Array]:
             labels = draw_labels(source, n)
             tokens = draw_tokens(source, mu, labels)
-            bare = make_attention(make_logits(tokens, nothing, nothing), f, p, diagonal)
-            whole = make_attention(make_logits(tokens, key, query), f, p, diagonal)
             unit = labels / np.sqrt(n)
             along_key, along_query = (tokens.T @ w / np.sqrt(p) for w in (key, query))
+            logits = make_logits(tokens, nothing, nothing)
+            bare = make_attention(logits, f, p, diagonal)
+            logits += np.outer(along_key, np.sqrt(p) * along_query)
+            left = ridge_residual(tokens @ make_attention(logits, f, p, diagonal), unit, gamma)
             image = tokens.T @ (tokens @ along_key) / p
             right = np.stack([unit, along_query, c * slope * (bare @ image)], axis=1)
             # what ridge regression leaves of a vector is gamma times its image under the resolvent
             forms = right.T @ ridge_residual(tokens @ bare, right, gamma) / gamma
             found = {
-                "A": float(unit @ ridge_residual(tokens @ whole, unit, gamma)) / gamma,
+                "error": float(left @ left),
+                "A": float(unit @ left) / gamma,
                 "A0": float(forms[0, 0]),
                 "v1": float(forms[0, 1]),
                 "v2": float(forms[0, 2]),

@@ -26,6 +26,7 @@ from .liao2026_model import (
     make_vectors,
     repeat,
     ridge_loss,
+    series_from,
     sizes,
 )
 from .simulator import simulator
@@ -56,6 +57,7 @@ def error_identity(point: Point, rng: Generator, count: int) -> dict[str, Array]
     size=SIZE,
     orders=(1.0,),
     cost=3.0,
+    series_from=series_from,
     covers=("alpha", "beta", "delta", "g", "e", "eta", "d_alpha", "d_beta", "d_delta", "d_g", "d_e", "d_eta"),
 )
 def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
@@ -98,6 +100,7 @@ def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     size=SIZE,
     orders=(1.0,),
     cost=3.0,
+    series_from=series_from,
     scale=1.0,
     covers=("n", "yy", "ym", "mm", "pp", "outlier", "outlier_mass", "moment_yy_1", "moment_yy_2", "moment_yy_3"),
 )

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Point = Mapping[str, Any]
 Generator = np.random.Generator
 SIZE = 160
+#: Tokens and dimensions from which on corrections to the limit are taken for a series.
+FEWEST = 24
 #: Laws of the entries of Z, the theorem's own first: all of variance one, with other fourth moments.
 TOKEN_LAWS = ("gaussian", "rademacher", "student-5")
 
@@ -90,6 +92,12 @@ def sizes(point: Point) -> tuple[int, int]:
     off = np.abs(dimensions / (c * tokens) - 1) + 1e-6 * np.abs(tokens / wanted - 1)
     best = int(np.argmin(off))
     return int(dimensions[best]), int(tokens[best])
+
+
+def series_from(point: Point) -> int:
+    """The size at which both numbers are at least ``FEWEST``: from there on corrections fall like a series in 1/p."""
+    c = float(point["p"]) / float(point["n"]) if "p" in point and "n" in point else float(point["c"])
+    return int(np.ceil(FEWEST * np.sqrt(max(c, 1 / c))))
 
 
 def make_vectors(point: Point, p: int) -> Array:
@@ -199,8 +207,9 @@ def ridge_residual(features: Array, labels: Array, gamma: float) -> Array:
     """y - F^T w with w = (F F^T + n gamma)^(-1) F y, by the smaller of the two systems."""
     p, n = features.shape
     wide = p > n
-    # the product of a matrix with itself: half the work, and only one triangle is read
-    gram = blas.dsyrk(1.0, features, trans=1) if wide else blas.dsyrk(1.0, features)
+    # the product of a matrix with itself: half the work, and only one triangle is read; rows that lie together are
+    # the columns of a transpose, which is read as it lies
+    gram = blas.dsyrk(1.0, features.T, trans=0 if wide else 1)
     gram[np.diag_indices_from(gram)] += n * gamma
     right = labels if wide else features @ labels
     solution = linalg.cho_solve(

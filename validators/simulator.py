@@ -36,6 +36,9 @@ class Simulator:
     orders: Orders | Callable[[Mapping[str, Any]], Orders] = ()
     #: Power of the size that the time of one sample grows with; zero where there is no size.
     cost: float = 0.0
+    #: Size from which on the correction is a series in powers of its one order, or a function of the point for that;
+    #: zero where it is not known. Small sizes are cheap, and such a series can be told from them.
+    series_from: int | Callable[[Mapping[str, Any]], int] = 0
     #: It returns runs of one computation, not samples. What two runs differ by shows how far rounding or step sizes
     #: were magnified; an output named ``accuracy`` bounds the absolute error of all others.
     deterministic: bool = False
@@ -74,6 +77,12 @@ class Simulator:
     def orders_at(self, point: Mapping[str, Any]) -> Orders:
         """The orders it states at a point."""
         return self.orders(point) if callable(self.orders) else self.orders
+
+    def series_from_at(self, point: Mapping[str, Any]) -> int:
+        """The size from which on its correction is a series, at a point; zero if it does not say or has two orders."""
+        if len(self.orders_at(point)) != 1 or isinstance(self.orders_at(point)[0], tuple):
+            return 0
+        return self.series_from(point) if callable(self.series_from) else self.series_from
 
 
 def simulator(**facts: Any) -> Callable[[Callable[..., Any]], Simulator]:

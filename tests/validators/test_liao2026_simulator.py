@@ -225,7 +225,7 @@ def test_equal_seeds_give_equal_samples_and_unknown_names_are_refused():
 
 
 def test_controls_have_mean_zero():
-    """Twelve means of 4000 draws, each within 5 standard errors: a false alarm in 1e-5 of seeds."""
+    """Fifteen means of 4000 draws, each within 5 standard errors: a false alarm in 1e-5 of seeds."""
     products = {"snr": 2.0, "key_norm2": 1.0, "query_norm2": 1.0, "mu_key": 0.5, "mu_query": -0.3, "key_query": 0.2}
     mu, key, query = model.make_vectors(products, 20)
     source, found = rng(25), []
@@ -233,7 +233,7 @@ def test_controls_have_mean_zero():
         labels = model.draw_labels(source, 30)
         found.append(controls.token_controls(model.draw_tokens(source, mu, labels), labels, mu, (mu, key, query)))
     table = np.array(found)
-    assert table.shape == (4000, 12)
+    assert table.shape == (4000, 15)
     assert np.all(np.abs(table.mean(axis=0)) < 5 * table.std(axis=0) / 4000**0.5)
 
 

@@ -7,6 +7,7 @@ from theorem_engine.validators.duranthon2026_cavity import recovery_stability
 from theorem_engine.validators.duranthon2026_descent import attention_slopes, mismatched_curvatures
 from theorem_engine.validators.duranthon2026_finite import TrainingSet, responses, ridge_regression, train
 from theorem_engine.validators.duranthon2026_places import best_place, weight_moments
+from theorem_engine.validators.liao2026 import attention_error
 from theorem_engine.validators.liao2026_forms import weight_forms
 from theorem_engine.validators.liao2026_matrices import noise_traces, spectral_forms
 
@@ -130,3 +131,13 @@ def test_a_strong_spike_has_an_outlier_that_holds_the_labels():
     assert found["outlier_mass"].mean() > 0.99
     assert found["outlier"].mean() == pytest.approx(400 * 2, rel=0.05)
     assert "outlier" not in spectral_forms({"c": 0.5, "snr": 0.5, "z": -1.0, "size": 60}, np.random.default_rng(9), 2)
+
+
+def test_forms_and_the_error_itself_are_drawn_from_one_model():
+    """Two samples of one mean; false alarm 6e-7."""
+    point = {"c": 0.5, "nonlinearity": "tanh", "gamma": 1.0, "snr": 1.0, "weights": "aligned", "size": 40}
+    (first, error), (second, other) = (
+        _mean(simulate(point, np.random.default_rng(seed), 300)["error"])
+        for seed, simulate in ((11, weight_forms), (12, attention_error))
+    )
+    assert abs(first - second) < 5 * np.hypot(error, other)

@@ -11,6 +11,7 @@ from theorem_engine.validators.statistics import (
     PairMoments,
     batch_size,
     extrapolate,
+    extrapolate_series,
     generator,
     jackknife,
     sample,
@@ -176,3 +177,25 @@ def test_values_that_are_not_finite_are_named_and_end_the_sampling():
 def test_a_sample_without_a_budget_is_refused():
     with pytest.raises(ValueError, match="budget"):
         sample(_normal, seed=0, stream="s")
+
+
+def test_the_error_of_a_series_covers_what_its_later_terms_do():
+    """Later terms of a third of the first: 600 series, of which few that fit well are beyond 4 standard errors."""
+    rng = np.random.default_rng(5)
+    sizes, errors = np.array([40, 80, 320]), np.array([4e-4, 3e-4, 2e-4])
+    scores = []
+    for _ in range(600):
+        first, later = rng.normal(0, 0.05), rng.normal(0, 0.3, 2)
+        shares = 40 / sizes
+        truth = first * (shares + later[0] * shares**1.5 + later[1] * shares**2)
+        value, error, misfit = extrapolate_series(sizes, 2 + truth + errors * rng.standard_normal(3), errors, 1.0, 0.4)
+        scores += [(value - 2) / error] if misfit < 6.6 else []
+    assert len(scores) > 570
+    assert 0.7 < np.std(scores) < 1.2
+    assert np.mean(np.abs(scores) > 4) < 0.005
+
+
+def test_a_correction_that_is_no_such_series_is_a_poor_fit():
+    sizes, errors = np.array([40, 80, 320]), np.full(3, 1e-4)
+    misfit = extrapolate_series(sizes, 1 + 0.05 * np.array([1.0, -1.0, -1.0]), errors, 1.0, 0.4)[2]
+    assert misfit > 6.6

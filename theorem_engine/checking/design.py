@@ -6,6 +6,8 @@ computation is accurate to, would be reported by a check with its stated power. 
 for the most mutants that those before it leave.
 
     python -m theorem_engine.checking.design ID ... [--candidates N] > designed_points.toml
+
+With ``--score`` the points that an entry has are kept, and only the mutants that they tell are counted anew.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from theorem_engine.asking.evaluation import named_point
 from theorem_engine.asking.point import Point, read_point
 from theorem_engine.base.errors import TheoremEngineError
 from theorem_engine.checking.campaign import campaign_points
-from theorem_engine.checking.designed import Design
+from theorem_engine.checking.designed import Design, find_design
 from theorem_engine.checking.evidence import RELEVANT, Effort, Row, flat_outputs
 from theorem_engine.checking.mutants import EQUAL, differs, mutants
 from theorem_engine.checking.simulation import gather
@@ -53,7 +55,30 @@ class Candidate:
 
 def design(entry: Entry, seed: int = 0, candidates: int = CANDIDATES) -> Design:
     """Three to eight points that together tell as many mutants from the entry as the candidates can."""
-    drawn = [found for given in _drawn(entry, candidates, seed) if (found := _candidate(entry, given)) is not None]
+    drawn, changed = _tried(entry, _drawn(entry, candidates, seed))
+    chosen: list[Candidate] = []
+    told: set[tuple[str, str]] = set()
+    while drawn and len(chosen) < MOST:
+        best = max(drawn, key=lambda c: (len(c.told - told), len(c.told)))
+        if len(chosen) >= FEWEST and not best.told - told:
+            break
+        told |= best.told
+        chosen.append(best)
+        drawn.remove(best)
+    points = tuple({name: str(value) for name, value in c.given.items()} for c in chosen)
+    return Design(points, len(told), changed)
+
+
+def score(entry: Entry, points: Sequence[Mapping[str, Any]]) -> Design:
+    """Given points, and how many mutants they tell from the entry."""
+    tried, changed = _tried(entry, [dict(point) for point in points])
+    told = set().union(*(candidate.told for candidate in tried))
+    return Design(tuple({name: str(value) for name, value in point.items()} for point in points), len(told), changed)
+
+
+def _tried(entry: Entry, points: Sequence[dict[str, Any]]) -> tuple[list[Candidate], int]:
+    """Candidates with the mutants that each of them tells, and how many mutants move any output at any of them."""
+    drawn = [found for given in points if (found := _candidate(entry, given)) is not None]
     changed: set[tuple[str, str]] = set()
     for group in _by_options(drawn):
         for mutant in mutants(entry, dict(group[0].point.options)):
@@ -65,17 +90,7 @@ def design(entry: Entry, seed: int = 0, candidates: int = CANDIDATES) -> Design:
                     changed.add(name)
                 if differs(candidate.predicted, wrong, candidate.reported):
                     candidate.told.add(name)
-    chosen: list[Candidate] = []
-    told: set[tuple[str, str]] = set()
-    while drawn and len(chosen) < MOST:
-        best = max(drawn, key=lambda c: (len(c.told - told), len(c.told)))
-        if len(chosen) >= FEWEST and not best.told - told:
-            break
-        told |= best.told
-        chosen.append(best)
-        drawn.remove(best)
-    points = tuple({name: str(value) for name, value in c.given.items()} for c in chosen)
-    return Design(points, len(told), len(changed))
+    return drawn, len(changed)
 
 
 def _drawn(entry: Entry, count: int, seed: int) -> list[dict[str, Any]]:
@@ -137,7 +152,8 @@ def _by_options(drawn: Sequence[Candidate]) -> Iterator[list[Candidate]]:
 
 def as_toml(id: str, found: Design) -> str:
     """A design as it stands in the file of a paper."""
-    lines = [f'["{id}"]', f"told = {found.told}", f"mutants = {found.mutants}", "points = ["]
+    scores = [] if found.told is None else [f"told = {found.told}", f"mutants = {found.mutants}"]
+    lines = [f'["{id}"]', *scores, "points = ["]
     for point in found.points:
         cells = ", ".join(f'{name} = "{value}"' for name, value in point.items())
         lines.append(f"    {{ {cells} }},")
@@ -149,11 +165,13 @@ def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m theorem_engine.checking.design")
     parser.add_argument("ids", nargs="+", metavar="ID")
     parser.add_argument("--candidates", type=int, default=CANDIDATES, help="points that are drawn to choose from")
+    parser.add_argument("--score", action="store_true", help="count what the points that stand in the file tell")
     asked = parser.parse_args(words)
     for id in asked.ids:
         entry = find_entry(id)
         try:
-            found = design(entry, candidates=asked.candidates)
+            kept = find_design(entry) if asked.score else None
+            found = design(entry, candidates=asked.candidates) if kept is None else score(entry, kept.points)
         except TheoremEngineError as error:
             print(f"# {id}: {error}", file=sys.stderr, flush=True)
             continue

@@ -22,9 +22,10 @@ class Design:
     """Designed points of an entry, and how many of its mutants they were found to tell from it."""
 
     points: tuple[dict[str, str], ...]
-    #: Mutants that move a measured output by a relevant amount at some point, of all that are not equivalent.
-    told: int
-    mutants: int
+    #: Mutants that move a measured output by a relevant amount at some point, of all that are not equivalent; none if
+    #: that was not worked out.
+    told: int | None = None
+    mutants: int | None = None
 
 
 @cache
@@ -50,8 +51,9 @@ def find_design(entry: Entry) -> Design | None:
         return None
     try:
         points = tuple({name: str(value) for name, value in point.items()} for point in found["points"])
-        return Design(points, int(found["told"]), int(found["mutants"]))
+        scores = (None, None) if "told" not in found else (int(found["told"]), int(found["mutants"]))
+        return Design(points, *scores)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DeclarationError(
-            f"{FILE} of {entry.paper}: {entry.id} needs a list of points and the numbers told and mutants"
+            f"{FILE} of {entry.paper}: {entry.id} needs a list of points, and both numbers told and mutants or neither"
         ) from None

@@ -9,19 +9,25 @@ from theorem_engine.checking.evidence import Order, Row
 
 #: The next term of a correction of one term may be this share of it at the smallest size: what the fit leaves out.
 NEXT = 0.2
+#: Later terms of a series are, at the smallest size, shares of the first of this standard deviation.
+RATIO = 0.4
 #: Chi-squared, of one degree of freedom, above which an order of correction is taken not to describe the sizes.
 POOR = 6.6
 
 
 def extrapolated_row(
-    output: str, simulator: str, at_size: Sequence[tuple[int, Mapping[str, Row]]], orders: Sequence[Order]
+    output: str,
+    simulator: str,
+    at_size: Sequence[tuple[int, Mapping[str, Row]]],
+    orders: Sequence[Order],
+    is_series: bool = False,
 ) -> Row:
     """The value at infinite size, with what the choice of sizes and of the order changes as a systematic error.
 
     Every stated order is fitted to all sizes and to all but the smallest; an order that is a pair stands for a
     correction of two terms, fitted to all sizes. What fits best gives the estimate; how far the other admissible fits
     lie from it bounds what is not known about the correction. To a correction of one term a share of it is added, for
-    the next term.
+    the next term. Of a series in one order the next terms are fitted too, and are part of the standard error.
     """
     sizes = [size for size, _ in at_size]
     rows = [found[output] for _, found in at_size]
@@ -33,6 +39,8 @@ def extrapolated_row(
     values = [row.estimate for row in rows]
     # a sample without spread (a count, say) is known to rounding
     errors = [max(row.standard_error, 1e-12 * (1 + abs(row.estimate))) for row in rows]
+    if is_series and isinstance(orders[0], float):
+        return _of_series(output, simulator, sizes, rows, errors, orders[0])
     fits = sorted(_fits(sizes, values, errors, orders), key=lambda fit: (not fit[4], fit[3]))
     value, error, order, _, _ = fits[0]
     admissible = [fit for fit in fits if fit[3] <= max(POOR, 4 * fits[0][3])]
@@ -46,6 +54,27 @@ def extrapolated_row(
     treatment = f"sizes {shown} extrapolated in {terms}" + ("; the fit is poor" if poor else "")
     if poor:
         apart += abs(values[-1] - value)
+    return _row(output, simulator, rows, value, error, apart, treatment)
+
+
+def _of_series(
+    output: str, simulator: str, sizes: Sequence[int], rows: Sequence[Row], errors: Sequence[float], order: float
+) -> Row:
+    from theorem_engine.validators.statistics import extrapolate_series
+
+    values = [row.estimate for row in rows]
+    value, error, misfit = extrapolate_series(sizes, values, errors, order, RATIO)
+    shown = ", ".join(str(size) for size in sizes)
+    treatment = f"sizes {shown} extrapolated as a series from size^-{order:g} on"
+    if misfit <= POOR:
+        return _row(output, simulator, rows, value, error, 0.0, treatment)
+    return _row(output, simulator, rows, value, error, abs(values[-1] - value), f"{treatment}; the fit is poor")
+
+
+def _row(
+    output: str, simulator: str, rows: Sequence[Row], value: float, error: float, apart: float, treatment: str
+) -> Row:
+    last = rows[-1]
     return Row(
         output, simulator, value, error, last.spread, systematic=apart + last.systematic,
         systematic_of="the extrapolation" if apart else last.systematic_of,

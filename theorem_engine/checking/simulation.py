@@ -37,8 +37,12 @@ SIZES = (0.375, 0.75, 1.5)
 #: Elsewhere the largest size is the one of which so many runs fit into its part of the time, up to so many times the
 #: simulator's own size; the others are a half and a quarter of it, and none is below the smallest.
 RUNS, MOST_TIMES, SMALLEST = 64, 6.0, 100
+#: The same where the correction is a series: a quarter and an eighth, which tell its terms apart, and more runs.
+SERIES, SERIES_RUNS = (0.125, 0.25, 1.0), 1000
+#: Seconds that show what a run takes: clocks tell hundredths apart.
+TIMED = 0.05
 #: Parts of the time for the sizes, from the smallest to the largest.
-PARTS = (0.2, 0.3, 0.5)
+PARTS, SERIES_PARTS = (0.2, 0.3, 0.5), (0.06, 0.16, 0.78)
 DEFAULT_SIZE = 400
 #: A simulator is stopped after this many times its share of the seconds, and five more.
 PATIENCE = 2.0
@@ -233,38 +237,52 @@ class _Run:
 
     def _shares(self, whole: Mapping[str, int], size: int) -> tuple[float, ...]:
         """Sizes as shares of the simulator's own, from what one run of it takes and the power its time grows with."""
-        from theorem_engine.validators.statistics import generator
-
         if self.effort.seconds is None or not self.simulator.cost:
             return SIZES
-        place = {**self.point, **at_size(whole, size)}
-        times = []
-        for run in range(3):
-            # the first run fits controls and fills caches; the fastest is what a run takes
-            begin = time.perf_counter()
-            self.simulator(place, generator(self.effort.seed, f"{self.name}:time", run), 1)
-            times.append(time.perf_counter() - begin)
-            if sum(times) > 0.05 * self.effort.seconds:
-                break
-        affordable = (PARTS[-1] * self.effort.seconds / (RUNS * min(times))) ** (1 / self.simulator.cost)
+        each = self._seconds_of_a_run({**self.point, **at_size(whole, size)})
+        begin = self.simulator.series_from_at(self.point)
+        runs, part = (SERIES_RUNS, SERIES_PARTS[-1]) if begin else (RUNS, PARTS[-1])
+        affordable = (part * self.effort.seconds / (runs * each)) ** (1 / self.simulator.cost)
+        if begin:
+            last = max(min(affordable, MOST_TIMES), begin / (SERIES[0] * size))
+            return tuple(share * last for share in SERIES)
         # corrections of two terms are known to need the size that the simulator names
         two_terms = any(isinstance(o, tuple) for o in stated_orders(self.entry, self.simulator, self.point))
         least = SIZES[-1] if two_terms else 4 * SMALLEST / size
         last = max(min(affordable, MOST_TIMES), least)
         return last / 4, last / 2, last
 
+    def _seconds_of_a_run(self, place: Mapping[str, Any]) -> float:
+        """What a run takes at a place: the fastest of a few, for the first fits controls and fills caches."""
+        from theorem_engine.validators.statistics import generator
+
+        assert self.effort.seconds is not None
+        found, spent, count = math.inf, 0.0, 1
+        for look in range(8):
+            begin = time.perf_counter()
+            self.simulator(place, generator(self.effort.seed, f"{self.name}:time", look), count)
+            took = time.perf_counter() - begin
+            found, spent = min(found, max(took, 1e-6) / count), spent + took
+            if spent > 0.05 * self.effort.seconds or (look >= 2 and took > TIMED):
+                break
+            # runs too short for the clock are timed together
+            count = count if took > TIMED else 2 * count
+        return found
+
     def _extrapolated(self, places: list[tuple[int, dict[str, Any]]]) -> list[Row]:
         at_size: list[tuple[int, dict[str, Row]]] = []
+        is_series = self.simulator.series_from_at(self.point) > 0
+        parts = SERIES_PARTS if is_series else PARTS
         for number, (size, point) in enumerate(places):
-            # half of the time goes to the largest size, where a sample costs most
-            share = PARTS[number] if len(places) == len(PARTS) else 1 / len(places)
+            # most of the time goes to the largest size, where a sample costs most
+            share = parts[number] if len(places) == len(parts) else 1 / len(places)
             seconds = None if self.effort.seconds is None else share * self.effort.seconds
             # an extrapolation to infinity magnifies errors a few times
             effort = replace(self.effort, seconds=seconds, threshold=6 * self.effort.threshold)
             rows = {row.output: row for row in self._sampled(point, f"{self.name}:{size}", effort)}
             at_size.append((size, rows))
         orders = stated_orders(self.entry, self.simulator, self.point)
-        return [extrapolated_row(leaf, self.name, at_size, orders) for leaf in at_size[-1][1]]
+        return [extrapolated_row(leaf, self.name, at_size, orders, is_series) for leaf in at_size[-1][1]]
 
     def _two_laws(self, letter: str) -> list[Row]:
         """Means over simulated runs against means over random predictions."""

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import theorem_engine as te
 from theorem_engine.asking.point import read_point
-from theorem_engine.checking.design import FEWEST, MOST, as_toml, design
+from theorem_engine.checking.design import FEWEST, MOST, as_toml, design, score
 from theorem_engine.checking.designed import find_design
 from theorem_engine.checking.mutants import mutants
 from theorem_engine.showing.commandline.commands import app
@@ -22,10 +22,22 @@ def test_some_entries_of_every_paper_have_designed_points():
 @pytest.mark.parametrize("entry", DESIGNED, ids=str)
 def test_designed_points_are_points_and_tell_nearly_all_mutants(entry):
     found = find_design(entry)
-    assert FEWEST <= len(found.points) <= MOST
+    # one point has to do where an evaluation takes long, or where there is one model only
+    assert (1 if found.told is None else FEWEST) <= len(found.points) <= MOST
     for point in found.points:
         read_point(entry, point)
-    assert found.told >= 0.8 * found.mutants
+    # points chosen by hand may have no score
+    assert found.told is None or found.told >= 0.8 * found.mutants
+
+
+def test_given_points_are_scored_as_they_are():
+    entry = te.entry("gaussian.erf-mean")
+    found = find_design(entry)
+    again = score(entry, found.points)
+    assert again.points == found.points
+    assert again.told >= 0.8 * again.mutants > 5
+    # where t is zero the value is zero, and hardly a mutant moves it
+    assert score(entry, [{"t": "0", "g": "1"}]).told < again.told
 
 
 @pytest.mark.parametrize("id", ["gaussian.erf-mean", "marion2025.linear-risk"])

@@ -100,7 +100,6 @@ def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     size=SIZE,
     orders=(1.0,),
     cost=3.0,
-    series_from=series_from,
     scale=1.0,
     covers=("n", "yy", "ym", "mm", "pp", "outlier", "outlier_mass", "moment_yy_1", "moment_yy_2", "moment_yy_3"),
 )

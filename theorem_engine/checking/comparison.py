@@ -140,10 +140,10 @@ def _compare_sampled(row: Row, prediction: float, alarm: float) -> tuple[str, fl
     threshold += abs(row.skewness) * (2 * threshold**2 + 1) / 6
     beyond = abs(gap) > threshold * error + 1e-12 * abs(prediction)
     if row.degrees < FEWEST - 1:
-        few = f"{row.degrees + 1:.0f} samples are too few to know their own spread"
+        few = f"{row.degrees + 1:.0f} samples are too few to know their own spread; {FEWEST} at each size would do"
         return CANNOT_TELL, z, None, few, beyond
     if abs(row.skewness) > SKEWED or row.dominance > DOMINATED:
-        rare = f"a few of {row.samples} samples make up the mean: its error is not known"
+        rare = f"a few of {row.samples} samples make up the mean: its error is not known without many times as many"
         return CANNOT_TELL, z, None, rare, beyond
     scale = max(abs(prediction), row.spread, row.scale)
     visible = ((threshold + POWER) * error + row.systematic) / scale
@@ -158,5 +158,16 @@ def _compare_sampled(row: Row, prediction: float, alarm: float) -> tuple[str, fl
         )
         return CANNOT_TELL, z, visible, left, True
     if visible > RELEVANT:
-        return CANNOT_TELL, z, visible, f"{row.samples} samples show deviations above {100 * visible:.2g} % only", False
+        few = f"{row.samples} samples show deviations above {100 * visible:.2g} % only; {_takes(row, threshold, scale)}"
+        return CANNOT_TELL, z, visible, few, False
     return AGREES, z, visible, "", False
+
+
+def _takes(row: Row, threshold: float, scale: float) -> str:
+    """What it would take to see a relevant deviation."""
+    room = RELEVANT * scale - row.systematic
+    if room <= 0:
+        share = 100 * row.systematic / scale if scale else math.inf
+        return f"the systematic error of {row.systematic_of or 'the simulator'} alone is {share:.2g} %"
+    times = ((threshold + POWER) * row.standard_error / room) ** 2
+    return f"{100 * RELEVANT:g} % takes about {max(1.1, times):.2g} times as long"

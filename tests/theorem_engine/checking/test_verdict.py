@@ -67,6 +67,8 @@ def test_few_samples_confirm_nothing():
     verdict = te.check("gaussian.erf-mean", samples=1000, **ERF)
     assert verdict.verdict == CANNOT_TELL
     assert "1000 samples show deviations above" in verdict.reason
+    # and what it would take
+    assert "1 % takes about" in verdict.reason
 
 
 def test_an_exact_cross_check_is_compared_within_its_accuracy():

@@ -231,7 +231,8 @@ def check(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Entries to check.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Check every entry.")] = False,
     seconds: Annotated[
-        str | None, typer.Option(metavar="S", help="Seconds for the whole run; 20 for each entry, or 300 with --all.")
+        str | None,
+        typer.Option(metavar="S", help="Seconds for the whole run; 40 for each entry, 20 at a point, 300 with --all."),
     ] = None,
     samples: Annotated[
         str | None, typer.Option(metavar="N", help="Draws of each simulator, instead of seconds.")
@@ -291,7 +292,7 @@ def check(
         if not overwrite:
             refuse_foreign_reports(out or FOLDER)
         campaign = run_campaign(
-            ids or (), seconds=budget or (300 if everything else 20 * len(ids or ())), jobs=whole_number("jobs", jobs),
+            ids or (), seconds=budget or (300 if everything else 40 * len(ids or ())), jobs=whole_number("jobs", jobs),
             points=1 if points is None else whole_number("points", points) or 0, designed=points is None,
             folder=out or FOLDER, fresh=fresh, progress=sys.stderr.isatty() and not as_json, scheduler=scheduler,
             **numbers,

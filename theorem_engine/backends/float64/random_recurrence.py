@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
-from theorem_engine.backends.float64.recurrence import Way
+from theorem_engine.backends.float64.recurrence import SAME, Way
 from theorem_engine.base.errors import NotAvailable, NotConverged
 from theorem_engine.base.reports import note
+from theorem_engine.numerics.compiled import call_compiled
 
 #: Steps whose random numbers are drawn at once, so that drawing costs little per step.
 BLOCK = 128
@@ -17,6 +20,8 @@ BLOCK = 128
 DRAWN = 2**24
 #: Most tokens in all sequences of a batch; a step holds some dozens of numbers for each.
 MOST = 2**21
+#: Tokens in all steps of all runs below which compiling costs more than it saves.
+WORTH_COMPILING = 2**21
 
 
 def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -31,6 +36,7 @@ class RandomRunner:
 
     def __init__(self, law: Any, parameters: tuple[Any, ...], backend: Backend) -> None:
         self.law = law
+        self.parameters = parameters
         inputs = [*law.state, law.clock, *law.noise, *parameters]
         self.step = backend.function(inputs, list(law.bodies), law.definitions)
         self.first = backend.function(parameters, [*law.start, law.duration, *law.sizes, *law.degrees])
@@ -54,11 +60,14 @@ class RandomRunner:
         block = max(1, min(BLOCK, DRAWN // (self.law.noise_counts[0] * cells + 1)))
         width = max(1, DRAWN // (block * self.law.noise_counts[0] * cells + 1))
         sizes = int(steps[0]), int(batch[0]), int(tokens[0]), block
-        parts = [
-            self._loop([s[p] for s in state], [g[p] for g in given], *sizes, seeds[p], degrees[p], spacing)
-            for p in (slice(begin, begin + width) for begin in range(0, seeds.size, width))
-        ]
-        state, log = _joined(parts)
+        found = self._compiled(state, given, *sizes, seeds, degrees, spacing)
+        if found is None:
+            parts = [
+                self._loop([s[p] for s in state], [g[p] for g in given], *sizes, seeds[p], degrees[p], spacing)
+                for p in (slice(begin, begin + width) for begin in range(0, seeds.size, width))
+            ]
+            found = _joined(parts)
+        state, log = found
         final = [s.reshape(shape) for s in state]
         if not all(np.all(np.isfinite(s)) for s in final):
             raise NotConverged(f"the random recurrence left the finite numbers within {int(steps[0])} steps")
@@ -74,7 +83,7 @@ class RandomRunner:
         self, state: list[Any], given: list[Any], steps: int, batch: int, tokens: int, block: int, seeds: Any,
         degrees: Any, spacing: int,
     ) -> tuple[list[Any], list[Any]]:  # fmt: skip
-        streams = [np.random.Generator(np.random.Philox(np.random.SeedSequence(int(s)))) for s in seeds]
+        streams = [_stream(s) for s in seeds]
         per_token, per_step, _ = self.law.noise_counts
         first = np.zeros((1, 1, tokens))
         first[..., 0] = 1.0
@@ -99,6 +108,63 @@ class RandomRunner:
             log.append((steps, state))
         return state, log
 
+    def _compiled(
+        self, state: list[Any], given: list[Any], steps: int, batch: int, tokens: int, block: int, seeds: Any,
+        degrees: Any, spacing: int,
+    ) -> tuple[list[Any], list[Any]] | None:  # fmt: skip
+        """The same paths by machine code, a thread for each core; None where it is not worth it or not to be had."""
+        if steps * batch * tokens * seeds.size < WORTH_COMPILING:
+            return None
+        from theorem_engine.backends.float64.random_jit import compiled_chain
+
+        module = compiled_chain(self.law, self.parameters)
+        if module is None:
+            return None
+        per_token, per_step, _ = self.law.noise_counts
+        start = np.ascontiguousarray(np.concatenate([s.reshape(-1, 1) for s in state], axis=1))
+        columns = [np.broadcast_to(g, (seeds.size, 1, 1)).reshape(-1, 1) for g in given]
+        parameters = np.concatenate(columns, axis=1) if columns else np.zeros((seeds.size, 0))
+        moments = [*range(0, steps, spacing), steps] if spacing else []
+        log = np.zeros((seeds.size, len(moments), 1 + start.shape[1]))
+
+        def follow(i: int) -> Any:
+            stream, here, row = _stream(seeds[i]), start[i].copy(), 0
+            for begin in range(0, steps, block):
+                noise = _draw(stream, min(block, steps - begin), per_token, per_step, degrees[i], batch, tokens)
+                row += call_compiled(module.run, here, begin, *noise, parameters[i], spacing, log[i, row:])
+            if spacing:
+                log[i, row] = [steps, *here]
+            return here
+
+        try:
+            if not self._agrees(module, start, parameters, batch, tokens, seeds, degrees):
+                return None
+            with ThreadPoolExecutor(min(os.cpu_count() or 1, seeds.size)) as pool:
+                ends = np.stack(list(pool.map(follow, range(seeds.size))))
+        except Exception as error:  # an accelerator must never be the reason why a query fails
+            note("random recurrence", None, f"compiled code not usable: {error}")
+            return None
+        states = [ends[:, k].reshape(-1, 1, 1) for k in range(ends.shape[1])]
+        return states, [
+            (t, [log[:, j, 1 + k].reshape(-1, 1, 1) for k in range(ends.shape[1])]) for j, t in enumerate(moments)
+        ]
+
+    def _agrees(
+        self, module: Any, start: Any, parameters: Any, batch: int, tokens: int, seeds: Any, degrees: Any
+    ) -> bool:
+        """Whether both codes take the same first step of the first run, up to rounding."""
+        per_token, per_step, _ = self.law.noise_counts
+        noise = _draw(_stream(seeds[0]), 1, per_token, per_step, degrees[0], batch, tokens)
+        quick = start[0].copy()
+        call_compiled(module.run, quick, 0, *noise, parameters[0], 0, np.zeros((1, 1 + quick.size)))
+        normals, singles, chis = (part[0] for part in noise)
+        mark = np.zeros((1, tokens))
+        mark[:, 0] = 1.0
+        with np.errstate(all="ignore"):
+            slow = self.step(*start[0], 0.0, *normals, *singles, *chis, mark, *parameters[0])
+        gaps = [abs(a - float(np.ravel(b)[0])) / (1 + abs(a)) for a, b in zip(quick, slow, strict=True)]
+        return max(gaps) <= SAME
+
     def _apart(self, values: tuple[Any, ...], every: Any, shape: tuple[int, ...]) -> Way:
         """Runs of different length or batch size, one after the other."""
         flat = [np.broadcast_to(np.asarray(v, dtype=float), shape).reshape(-1) for v in values]
@@ -121,6 +187,11 @@ def _joined(parts: list[tuple[list[Any], list[Any]]]) -> tuple[list[Any], list[A
         for same in moments
     ]
     return states, log
+
+
+def _stream(seed: Any) -> Any:
+    """The random numbers of one run."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(int(seed))))
 
 
 def _draw(

@@ -1,7 +1,65 @@
-"""`make bench`: every ratio the project promises, measured now."""
+"""`make bench`: every ratio the project promises, measured now and written into RESULTS.md.
 
-from benchmarks import cluster, descent, finite_sample, interpolation, population, queries, simulators
+Names of suites behind it measure those alone and write nothing; `first-calls` and `cluster` are among them only then.
+"""
+
+import subprocess
+import sys
+import time
+import traceback
+
+from benchmarks import (
+    cluster,
+    finite_sample,
+    first_calls,
+    growth,
+    interpolation,
+    population,
+    promises,
+    queries,
+    results,
+    simulators,
+)
+from benchmarks.timing import skipped
+
+SUITES = {
+    "promises": promises.report,
+    "sweeps": cluster.sweeps,
+    "simulators": simulators.report,
+    "growth": growth.report,
+    "population": population.report,
+    "queries": queries.report,
+    "interpolation": interpolation.report,
+    "finite-sample": finite_sample.report,
+}
+ON_DEMAND = {"cluster": cluster.clusters, "first-calls": first_calls.report}
+#: Seconds after which no further suite is begun.
+BUDGET = 480
+
+
+def commit():
+    """The commit that is measured, where there is one."""
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
+def run(names, budget=BUDGET):
+    """Measure suites; one that fails is a row that says so, and the others go on."""
+    begin = time.perf_counter()
+    for name in names:
+        if time.perf_counter() - begin > budget:
+            skipped(name, "", f"{budget} seconds were over")
+            continue
+        try:
+            {**SUITES, **ON_DEMAND}[name]()
+        except Exception as error:
+            traceback.print_exc()
+            skipped(name, "", f"{type(error).__name__}: {' '.join(str(error).split())[:120]}")
+    return time.perf_counter() - begin
+
 
 if __name__ == "__main__":
-    for suite in (queries, cluster, descent, interpolation, population, simulators, finite_sample):
-        suite.report()
+    if len(sys.argv) > 1:
+        run(sys.argv[1:], float("inf"))
+    else:
+        print(f"wrote {results.write(run(SUITES), commit())}")

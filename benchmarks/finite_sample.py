@@ -21,14 +21,6 @@ POINTS = {
 }
 
 
-def all_tuned(jobs=2):
-    """The thirty tuned points of Figure 3."""
-    for task in (SPIKED, {"task": "spiked", "nu": 2}, MAX):
-        te.sweep(
-            TUNED, L=3, alpha=[1, 2, 4, 8, 16], activation=["softmax", "linear"], jobs=jobs, progress=False, **task
-        )
-
-
 @contextmanager
 def without_machine_code():
     """Proximal points by NumPy alone."""
@@ -57,8 +49,3 @@ def report():
         for name, setting in (("softmax, spiked", SPIKED), ("softmax, max", MAX)):
             seconds = best(lambda s=setting: te.predict(TUNED, L=3, alpha=4, activation="softmax", **s), 1)
             line(f"erm-tuned at 2^14 draws, {name}, seconds", f"{seconds:.1f}", "wanted: at most 20")
-        line(
-            "all 30 tuned points of Figure 3 in two processes, seconds",
-            f"{best(all_tuned, 1):.0f}",
-            "wanted: at most 300",
-        )

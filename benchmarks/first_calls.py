@@ -30,13 +30,11 @@ def seconds(id, words):
     return float(done.stdout) if done.returncode == 0 else None
 
 
-def measured(only=()):
-    """Seconds by entry."""
-    return {id: seconds(id, words) for id, words in examples() if not only or id in only}
+def report():
+    """A line for each entry."""
+    from benchmarks.timing import line
 
-
-if __name__ == "__main__":
     for id, words in examples():
-        if len(sys.argv) == 1 or id in sys.argv[1:]:
-            taken = seconds(id, words)
-            print(f"{id:<40} {'failed' if taken is None else f'{taken:.2f}'}", flush=True)
+        taken = seconds(id, words)
+        line(f"first call of {id}, processor seconds", "failed" if taken is None else f"{taken:.2f}",
+             f"wanted: at most {LIMIT:g}")  # fmt: skip

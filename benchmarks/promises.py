@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from pathlib import Path
 
 import numpy as np
 
@@ -241,7 +240,7 @@ def digits():
 def start_up():
     """A command in a process of its own, and a query in one that is warm."""
     query = ["predict", "marion2025.oracle-risk", "lam=0.1", "gamma=sqrt(1/2)", "d=400", "L=10"]
-    command = [str(Path(sys.executable).with_name("theorem-engine")), *query]
+    command = [sys.executable, "-m", "theorem_engine.showing.commandline.start", *query]
     with tempfile.TemporaryDirectory() as cache:
         there = {**os.environ, "XDG_CACHE_HOME": cache}
         first = subprocess.run(command, check=True, capture_output=True, env=there).stdout
@@ -261,9 +260,12 @@ def start_up():
 
 
 def report():
-    """All of them."""
+    """All of them; one that fails is told, and the others go on."""
     for suite in (start_up, digits, population, interpolation, descent, online, finite_sample):
-        suite()
+        try:
+            suite()
+        except AssertionError as error:
+            skipped(suite.__name__, "", f"the rival gives other numbers: {error}")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,9 @@
 """Start-up and warm queries."""
 
-import os
-import subprocess
 import sys
 
 import theorem_engine as te
-from benchmarks.timing import best, line
-
-
-def seconds_of(*command):
-    """Wall time of a command."""
-    return best(lambda: subprocess.run(command, check=True, capture_output=True, env=os.environ))
+from benchmarks.timing import best, line, seconds_of
 
 
 def report():

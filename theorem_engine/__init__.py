@@ -76,9 +76,10 @@ _AUTHOR = {
     "theorem_engine.language.activation": ("Activation", "ElementWise", "Normalised"),
     "theorem_engine.language.statement": ("Label", "Partial", "Total", "Unknown"),
     "theorem_engine.language.operators": (
-        "BatchSum", "Blurred", "Branches", "Eigenvalues", "Flow", "GaussianMean", "Hardmax", "LengthMean",
-        "LocalMinimum", "MarchenkoPastur", "Minimum", "Proximal", "RandomRecurrence", "Recurrence", "Root",
-        "SpectralMean", "SpectrumSum", "Spinodal", "TokenMean", "TokenSum", "Tokens", "Trajectory", "homotopy",
+        "BatchSum", "Blurred", "Branches", "ClassResolvent", "Coin", "Eigenvalues", "Flow", "GaussianMean", "Hardmax",
+        "LengthMean", "LocalMinimum", "MarchenkoPastur", "Minimum", "Normal", "Proximal", "RandomRecurrence",
+        "Recurrence", "Root", "SpectralMean", "SpectrumSum", "Spinodal", "TokenMean", "TokenSum", "Tokens",
+        "Trajectory", "Variance", "homotopy",
     ),
     "theorem_engine.language.operators.channel": (
         "ChannelMean", "TokenLogSum", "TokenMax", "TokenSort",

@@ -69,7 +69,7 @@ class RankPart:
 
 def rank_part(m, least=1):
     """The weights of a setting: rows given, those of a file, or none."""
-    if m.weights_file is not None:
+    if m.has("weights_file") and m.weights_file is not None:
         keys, queries = m.weights_file.keys, m.weights_file.queries
     elif m.keys is None and m.queries is None:
         keys = queries = ()

@@ -16,12 +16,16 @@ from theorem_engine import (
 )
 from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.liao2026.finite_size import FAR_WINDOW, STIFF_FIXED
-from theorem_engine.registry.liao2026.model import ALIGNED, ASSUMED, LIMIT, MODEL
+from theorem_engine.registry.liao2026.model import ALIGNED, ASSUMED, LIMIT, MODEL, UNIT_ALIGNED
 from theorem_engine.registry.liao2026.notation import WORK, Delta, a1, lin, root, snr, var
 from theorem_engine.registry.liao2026.ridge import ridge_quadratic
 
 aligned = var(
-    "weights", "W", "aligned: w_K = w_Q = mu instead of infinite alignment", Choice(("aligned",)), default=ABSENT
+    "weights",
+    "W",
+    "w_K = w_Q = mu (aligned) or mu/|mu| (unit-aligned) instead of infinite alignment",
+    Choice(("aligned", "unit-aligned")),
+    default=ABSENT,
 )
 # below, with more tokens than dimensions, the ratio of errors is so flat in the signal that no sample shows its top
 strong = var("gamma", r"\gamma", "ridge penalty over n", POSITIVE, typical=(0.5, 30))
@@ -87,7 +91,8 @@ def reversal(m, *, null, ridge, attention):
         }
         exists = m.gamma**2 / (4 * Delta) > att - lin
     else:
-        difference = attention.at(m, ALIGNED, snr=snr) - ridge.at(m, snr=snr)
+        vectors = ALIGNED if m.weights == "aligned" else UNIT_ALIGNED
+        difference = attention.at(m, vectors, snr=snr) - ridge.at(m, snr=snr)
         first, last = (Root(difference, snr, sign_change=which) for which in ("first", "last"))
         window = {
             low: Piecewise((0, x <= 0), (first, True)),

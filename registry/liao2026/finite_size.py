@@ -88,7 +88,10 @@ def _window(m):
     """eps2 at the worse end of a window of aligned weights; without a window nothing bounds it."""
     if m.p is None or m.weights is None:
         return None
-    return Max(*(mean_square_shift(x, (x, x), (x, x), x) / p for x in (Symbol("snr_low"), Symbol("snr_high"))))
+    ends = (Symbol("snr_low"), Symbol("snr_high"))
+    if m.weights == "aligned":
+        return Max(*(mean_square_shift(x, (x, x), (x, x), x) / p for x in ends))
+    return Max(*(mean_square_shift(x, (1, sqrt(x)), (1, sqrt(x)), 1) / p for x in ends))
 
 
 def _unbounded(m):

@@ -24,7 +24,10 @@ from theorem_engine.registry.liao2026.notation import WORK, b2, level, nonlinear
     assumes=("xi is standard normal", "f has a finite second moment"),
     checks=("liao2026_matrices.sampled_moments",),
     marks="AV",
+    aliases=("liao2026.definition-1",),
     notes=(
+        "Definition 1, entry-wise attention: K = f(X^T W_K^T W_Q X/sqrt(p))/sqrt(p) entry by entry, with features X K; "
+        "of f the limit sees these numbers.",
         "clip is min(max(t, -level), level); exp-clip is min(level, e^t); cubic-clip is r t + sqrt(1 - r^2) (t^3 - 3 t)"
         "/sqrt(6) clipped at +-level; softmax stands for e^(t - 1/2) - 1, the masked row-wise softmax in the limit.",
         "Clipping at 5 changes the cubic a lot: r = 0.2, 0.5, 0.8 give a1 = 0.1274, 0.4267, 0.7532, not r.",

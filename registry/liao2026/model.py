@@ -128,6 +128,8 @@ def of_file(m):
 
 #: w_K = w_Q = mu.
 ALIGNED = both(snr, sqrt(snr))
+#: w_K = w_Q = mu/|mu|.
+UNIT_ALIGNED = both(1, 1)
 WORDS = {
     "aligned": lambda m: both(snr, 0) if is_noise(m) else ALIGNED,
     "unit-aligned": lambda m: both(1, 0 if is_noise(m) else 1),

@@ -98,7 +98,12 @@ def starts(m):
     warns=(STIFF,),
     checks=("liao2026_matrices.noise_traces",),
     marks="DVG",
-    notes=NOTES,
+    aliases=("liao2026.definition-4",),
+    notes=(
+        *NOTES,
+        "Definition 4, deterministic equivalent: a matrix M with u^T (Q - M) v -> 0 and tr B (Q - M)/n -> 0 for all "
+        "u, v and B of bounded norm that do not depend on the noise.",
+    ),
 )
 def noise_resolvent(m):
     """Limits of the traces of Q on pure noise, from three scalars that solve their own equations.

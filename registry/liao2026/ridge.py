@@ -45,7 +45,10 @@ def ridge_quadratic(m):
         Ordering(Rational(1, 4), own("error", c=Rational(1, 2), snr=1), points=ENDS),
     ),
     marks="DV",
+    aliases=("liao2026.definition-5",),
     notes=(
+        "Definition 5, linear regression: w = (X X^T + n gamma)^(-1) X y on the tokens themselves, its error "
+        "|y - X^T w|^2/n.",
         "y^T Q y/n -> A (1 + A)/(1 + m A) with m = 1 + |mu|^2 and A the positive root of "
         "gamma A^2 + (gamma + c - 1) A = 1.",
         "gamma -> 0: (1 - c)/m for c < 1, sqrt(gamma)/(2 m) at c = 1, of order gamma^2 for c > 1; gamma -> oo: "

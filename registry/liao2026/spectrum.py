@@ -74,7 +74,10 @@ OFF_THE_SPECTRUM = (
     ),
     checks=("liao2026_matrices.spectral_forms",),
     marks="DV",
+    aliases=("liao2026.definition-2",),
     notes=(
+        "Definition 2, signal plus noise: X = mu y^T + Z with labels y_i = +-1 and Z standard normal; of the tokens "
+        "the limit sees these forms.",
         "S = X^T X/p. With u the root of sqrt(lambda) (u + 1/u) = z - 1 - lambda inside the unit circle, lambda = n/p "
         "and theta = |mu|/sqrt(c): n = -u/(sqrt(lambda)(1 + sqrt(lambda) u)), yy = n/(1 - rho u), "
         "ym = -theta u/(sqrt(lambda)(1 - rho u)), mm = -(rho + sqrt(lambda)) u/(1 - rho u), pp = -sqrt(lambda) u.",

@@ -3,6 +3,7 @@
 from theorem_engine.language.operators.base import Component, Operator, is_operator
 from theorem_engine.language.operators.branches import Branches, Spinodal
 from theorem_engine.language.operators.dynamics import Flow, Recurrence, Trajectory
+from theorem_engine.language.operators.dyson import ClassResolvent, Coin, Normal, Variance
 from theorem_engine.language.operators.gaussian_mean import Blurred, GaussianMean
 from theorem_engine.language.operators.homotopy import homotopy
 from theorem_engine.language.operators.optimum import LocalMinimum, Minimum, Root
@@ -18,6 +19,8 @@ __all__ = [
     "BatchSum",
     "Blurred",
     "Branches",
+    "ClassResolvent",
+    "Coin",
     "Component",
     "Eigenvalues",
     "Flow",
@@ -27,6 +30,7 @@ __all__ = [
     "LocalMinimum",
     "MarchenkoPastur",
     "Minimum",
+    "Normal",
     "Operator",
     "Proximal",
     "RandomRecurrence",
@@ -39,6 +43,7 @@ __all__ = [
     "TokenSum",
     "Tokens",
     "Trajectory",
+    "Variance",
     "homotopy",
     "is_operator",
 ]

@@ -1,0 +1,93 @@
+"""Quadratic forms of random matrices with classes, in double precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.float64.each_point import each_point
+from theorem_engine.base.reports import is_heard, note
+from theorem_engine.numerics.dyson import Array, Blocks, Solution, Variances, product_nodes
+
+#: Pairs of classes whose kernels are evaluated together.
+HELD = 8192
+#: Nodes that a coarser rule has fewer, to see what the rule leaves.
+COARSER = 0.7
+
+
+def lower(forms: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
+    """The form and its derivatives share one solution; what a coarser rule gives instead says how far off they are."""
+    first = forms[0]
+    pieces = [_Pieces(first, first.parts, parameters, backend)]
+    rates = {form.changes: _Pieces(first, form.changes, parameters, backend) for form in forms if form.changes}
+    means = backend.function(parameters, [law[1] for law in first.laws if len(law) > 1])
+
+    def values_at(counts: list[int], values: tuple[Any, ...]) -> list[float]:
+        coins = iter(float(v) for v in means(*values))
+        laws = [(count, next(coins) if len(law) > 1 else None) for count, law in zip(counts, first.laws, strict=True)]
+        places, weights = product_nodes(laws)
+        blocks, start = pieces[0].at(places, weights, values)
+        solution = Solution(blocks, start)
+        found = {key: solution.slope(piece.at(places, weights, values)[0]) for key, piece in rates.items()}
+        values_at.detail = f"{weights.size} classes, {solution.rounds} rounds"  # type: ignore[attr-defined]
+        return [found[form.changes] if form.changes else solution.form for form in forms]
+
+    def one(*values: Any) -> list[float]:
+        counts = [int(law[0]) for law in first.laws]
+        best = values_at(counts, values)
+        detail = values_at.detail  # type: ignore[attr-defined]
+        if is_heard():
+            fewer = [count if len(law) > 1 else max(2, int(COARSER * count))
+                     for count, law in zip(counts, first.laws, strict=True)]  # fmt: skip
+            coarse = values_at(fewer, values)
+            note("Dyson equation", [abs(a - b) for a, b in zip(best, coarse, strict=True)], detail)
+        return best
+
+    return lambda *values: each_point(one, values)
+
+
+@dataclass
+class _Pieces:
+    """The parts of a form, or their rates, compiled by what they depend on: nothing, one class, a pair of classes."""
+
+    form: Any
+    parts: tuple[Any, ...]
+    parameters: tuple[Any, ...]
+    backend: Backend
+
+    def __post_init__(self) -> None:
+        order, first, second = self.form.order, self.form.first, self.form.second
+        square = order * order
+        ends = np.cumsum([1, square, square, square, square, order, len(self.form.places)])
+        ratio, start, local, coupling, mean, vector, kernels = (
+            self.parts[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)
+        )
+        self.pair = [*coupling, *mean, *kernels]
+        self.alone = self.backend.function(self.parameters, [*ratio, *start])
+        self.single = self.backend.function([*first, *self.parameters], [*local, *vector])
+        self.double = self.backend.function([*first, *second, *self.parameters], self.pair)
+
+    def at(self, places: Array, weights: Array, values: tuple[Any, ...]) -> tuple[Blocks, Array]:
+        """Everything on the nodes of the law."""
+        order, size = self.form.order, weights.size
+        ratio, *start = (float(v) for v in self.alone(*values))
+        single = np.stack([np.broadcast_to(v, size) for v in self.single(*places, *values)], axis=-1).astype(float)
+        local, vector = single[:, : order * order].reshape(size, order, order), single[:, order * order :]
+        rows, columns = (index.ravel() for index in np.indices((size, size)))
+        table = np.empty((len(self.pair), size * size))
+        for begin in range(0, size * size, HELD):
+            here = slice(begin, begin + HELD)
+            found = self.double(*places[:, rows[here]], *places[:, columns[here]], *values)
+            for line, value in zip(table, found, strict=True):
+                line[here] = value
+        count = order * order
+        coupling, mean = (
+            table[k * count : (k + 1) * count].reshape(order, order, size, size).transpose(2, 3, 0, 1) for k in range(2)
+        )
+        kernels = tuple(line.reshape(size, size) for line in table[2 * count :])
+        where = tuple(tuple(int(x) for x in place) for place in self.form.places)
+        variances = Variances(where, kernels)  # type: ignore[arg-type]
+        return Blocks(weights, local, coupling, ratio, variances, mean, vector), np.array(start).reshape(order, order)

@@ -63,8 +63,8 @@ _AUTHOR = {
     "theorem_engine.language.lengths": ("Lengths",),
     "theorem_engine.language.numbers": ("Numbers", "numbers_of"),
     "theorem_engine.language.vectors": ("Fixed", "Vectors", "rows_of"),
-    "theorem_engine.language.entry": (
-        "Output", "Source",
+    "theorem_engine.language.source": ("Output", "Source"),
+    "theorem_engine.language.declaration": (
         "corollary", "definition", "lemma", "proposition", "remark", "result", "theorem",
     ),
     "theorem_engine.language.regime": ("EXACT", "Limit"),

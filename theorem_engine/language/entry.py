@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import sympy
@@ -15,86 +12,17 @@ import sympy
 from theorem_engine.base.errors import DeclarationError, MissingDefinition, OutOfDomain, TheoremEngineError
 from theorem_engine.language.application import EntryFunction
 from theorem_engine.language.conditions import Undecided, settle
-from theorem_engine.language.domains import Domain
 from theorem_engine.language.letters import ABSENT, CANONICAL, Letter
 from theorem_engine.language.model import Model, Setting
 from theorem_engine.language.operators.base import Searched
 from theorem_engine.language.recipe import Recipe, prepared, searched
 from theorem_engine.language.regime import EXACT, Exact, Limit
 from theorem_engine.language.rules import Doubt, Exceeds, OneOf, Warn
+from theorem_engine.language.source import Output, Source
 from theorem_engine.language.statement import Statement, make_statement, strip
 
 #: The name of the parameter that takes the whole setting.
 SETTING = "m"
-KINDS = ("definition", "lemma", "proposition", "theorem", "corollary", "result", "remark")
-_ID = re.compile(r"[a-z][a-z0-9]*\.[a-z0-9]+(?:-[a-z0-9]+)*")
-_LABEL = re.compile(r"(Definition|Lemma|Proposition|Theorem|Corollary|Result|Remark) ([0-9.]+)")
-
-#: Provenance marks and what they mean; entries carry the letters, pages the sentences.
-MARKS = {
-    "A": "exact algebra",
-    "D": "derived independently of the paper's text",
-    "V": "verified numerically",
-    "N": "not in the paper, as far as is known",
-    "E": "numerical evidence only",
-    "G": "the attribution to this place of the paper is a guess",
-}
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a statement stands: a work of ``references.toml`` and a place in it, or words about what is not published.
-
-    A ``guessed`` label is shown as a guess and gives no alias.
-
-    >>> str(Source("2410.01537", "Theorem 1")), str(Source.unpublished("a note by the author"))
-    ('2410.01537, Theorem 1', 'unpublished: a note by the author')
-    """
-
-    work: str
-    label: str = ""
-    version: str = ""
-    guessed: bool = False
-    #: Where it comes from, in words, if it stands in no work that can be cited.
-    words: str = ""
-
-    @classmethod
-    def unpublished(cls, words: str) -> Source:
-        """The source of a statement that stands in no work yet; it needs no ``references.toml``."""
-        if not isinstance(words, str) or not words.strip() or not words.isprintable():
-            raise DeclarationError(
-                "Source.unpublished takes one line of words: whose statement it is, or where it stands"
-            )
-        return cls("", words=words.strip())
-
-    @property
-    def is_published(self) -> bool:
-        """Whether there is a work to cite."""
-        return not self.words
-
-    def alias(self, paper: str) -> str | None:
-        """``paper.theorem-1`` for a label that is known to be "Theorem 1"."""
-        match = None if self.guessed else _LABEL.fullmatch(self.label)
-        return f"{paper}.{match[1].lower()}-{match[2]}" if match else None
-
-    def __str__(self) -> str:
-        if not self.is_published:
-            return f"unpublished: {self.words}"
-        place = f", {self.label}" if self.label else ""
-        return f"{self.work}{' ' + self.version if self.version else ''}{place}{' (guessed)' if self.guessed else ''}"
-
-
-@dataclass(frozen=True)
-class Output:
-    """Meaning of an output and the range its values must lie in."""
-
-    meaning: str
-    range: Domain | None = None
-    #: Whether the output is there only for some choices of the letters.
-    optional: bool = False
-    #: Whether the output says, by being True, that what the entry speaks of exists; if not, the other outputs are of
-    #: nothing.
-    existence: bool = False
 
 
 class Pages(Protocol):
@@ -415,79 +343,3 @@ def shown_options(entry: Entry) -> dict[str, Any]:
         for name in rule.shown(options):
             options.pop(name, None)
     return options
-
-
-def declare(
-    kind: str,
-    id: str,
-    *,
-    title: str,
-    source: Source,
-    given: tuple[Letter, ...] = (),
-    outputs: Mapping[str, Output | str],
-    **rest: Any,
-) -> Callable[[Callable[..., Mapping[Any, Any]]], Entry]:
-    """Declare an entry; the decorated function returns its equations.
-
-    Its positional parameters are the given letters (None where an optional one is absent, the chosen value for
-    options), or ``m``, the setting with all of them by name; its keyword-only ones are the entries it ``needs``.
-    A ``model`` adds its letters to those given: the function sees what they come to.
-    Keys of the returned mapping are letters (quantities), names (outputs) and ``Partial`` keys.
-    """
-
-    def decorate(body: Callable[..., Mapping[Any, Any]]) -> Entry:
-        model = rest.get("model")
-        letters = given if model is None else tuple(dict.fromkeys((*model.letters, *given)))
-        if model is not None:
-            rest["given_rules"] = (*model.rules, *rest.get("given_rules", ()))
-            rest["requires"] = (*model.requires, *rest.get("requires", ()))
-        meanings = {name: o if isinstance(o, Output) else Output(o) for name, o in outputs.items()}
-        entry = Entry(
-            id=id, kind=kind, title=title, given=letters, outputs=meanings, source=source, body=body,
-            module=body.__module__, **rest,
-        )  # fmt: skip
-        _check_declaration(entry)
-        from theorem_engine.language.catalogue import add_entry
-
-        add_entry(entry)
-        return entry
-
-    return decorate
-
-
-def _check_declaration(entry: Entry) -> None:
-    """What can be seen before the equations are written."""
-    if not _ID.fullmatch(entry.id):
-        raise DeclarationError(f"{entry.id!r} is no id; ids are paper.meaning in lower case, hyphens inside")
-    if not inspect.getdoc(entry.body):
-        raise DeclarationError(f"{entry.id}: the function needs a docstring, the statement in words")
-    unknown = set(entry.marks) - set(MARKS)
-    if unknown:
-        raise DeclarationError(f"{entry.id}: no provenance mark {sorted(unknown)}; there are {', '.join(MARKS)}")
-    names = [x.name for x in entry.given]
-    if len(set(names)) != len(names):
-        raise DeclarationError(f"{entry.id}: a given letter is listed twice")
-    for name, parameter in inspect.signature(entry.body).parameters.items():
-        pool = [*entry.needs, *entry.cases] if parameter.kind is inspect.Parameter.KEYWORD_ONLY else [SETTING, *names]
-        if name not in pool:
-            what = "needs` or `cases" if parameter.kind is inspect.Parameter.KEYWORD_ONLY else "given"
-            raise DeclarationError(f"{entry.id}: the function's parameter {name!r} is not in `{what}`")
-    for name, relation in entry.cases.items():
-        if isinstance(relation, sympy.logic.boolalg.BooleanAtom):
-            raise DeclarationError(f"{entry.id}: the case {name!r} is {relation} for SymPy whatever the letters are")
-    if not entry.source.is_published:
-        return
-    from theorem_engine.language.references import works_of
-
-    works = works_of(sys.modules.get(entry.module))
-    if entry.source.work not in works:
-        raise DeclarationError(f"{entry.id}: work {entry.source.work!r} is not in references.toml of its folder")
-
-
-definition = partial(declare, "definition")
-lemma = partial(declare, "lemma")
-proposition = partial(declare, "proposition")
-theorem = partial(declare, "theorem")
-corollary = partial(declare, "corollary")
-result = partial(declare, "result")
-remark = partial(declare, "remark")

@@ -10,8 +10,8 @@ from typing import Any
 
 from theorem_engine.base.errors import BadRequest, DuplicateEntry, NotAvailable, UnknownFigure, nearest
 from theorem_engine.language.catalogue import forget_with, load, load_all, refuse_built_in
-from theorem_engine.language.entry import Source
 from theorem_engine.language.panel import Panel
+from theorem_engine.language.source import Source
 
 _figures: dict[str, Figure] = {}
 

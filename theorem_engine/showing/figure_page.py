@@ -9,8 +9,8 @@ from html import escape
 from typing import Any
 
 from theorem_engine.base.exact import to_text
-from theorem_engine.language.entry import MARKS
 from theorem_engine.language.figure import find_figure
+from theorem_engine.language.source import MARKS
 from theorem_engine.showing.example import PROMPT
 
 _WIDTH = 80

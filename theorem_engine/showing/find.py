@@ -211,7 +211,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     import sympy
 
     from theorem_engine.checking.ledger import evidence_of
-    from theorem_engine.language.entry import MARKS
+    from theorem_engine.language.source import MARKS
     from theorem_engine.showing.page import stated_equations
 
     def letter(x: Any) -> dict[str, Any]:

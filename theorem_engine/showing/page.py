@@ -9,8 +9,9 @@ from typing import Any
 
 from theorem_engine.base.exact import to_text
 from theorem_engine.checking.ledger import evidence_of
-from theorem_engine.language.entry import MARKS, Entry
+from theorem_engine.language.entry import Entry
 from theorem_engine.language.letters import conventions_of
+from theorem_engine.language.source import MARKS
 from theorem_engine.language.statement import strip
 from theorem_engine.showing.example import example_of
 from theorem_engine.showing.formula.lines import mathml, mathml_lines, plain, text_lines

@@ -4,7 +4,7 @@ import pytest
 
 from theorem_engine import Source
 from theorem_engine.language import catalogue
-from theorem_engine.language.entry import result
+from theorem_engine.language.declaration import result
 from theorem_engine.registry.marion2025 import risk as _somewhere
 
 

@@ -11,7 +11,7 @@ from tests.theorem_engine.language.test_entry import HOME, declare, x, y
 from theorem_engine import Flow, GaussianMean, LengthMean, Output, Source
 from theorem_engine.base.errors import DeclarationError
 from theorem_engine.language import catalogue
-from theorem_engine.language.entry import lemma
+from theorem_engine.language.declaration import lemma
 from theorem_engine.language.letters import Letter
 
 time = Letter("time", "test", meaning="a time")

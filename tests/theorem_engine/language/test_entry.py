@@ -7,7 +7,7 @@ import theorem_engine as te
 from theorem_engine import Output, Source
 from theorem_engine.base.errors import DeclarationError, DuplicateEntry, MissingDefinition, UnknownEntry
 from theorem_engine.language import catalogue
-from theorem_engine.language.entry import _check_declaration, lemma
+from theorem_engine.language.declaration import _check_declaration, lemma
 from theorem_engine.language.letters import Letter
 
 x = Letter("x", "test", meaning="a number")

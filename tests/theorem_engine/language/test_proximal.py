@@ -15,7 +15,7 @@ from theorem_engine.backends import get_backend
 from theorem_engine.backends.float64 import proximal_code
 from theorem_engine.base.errors import DeclarationError, NotAvailable
 from theorem_engine.language import catalogue
-from theorem_engine.language.entry import lemma
+from theorem_engine.language.declaration import lemma
 from theorem_engine.language.letters import Letter
 
 QUICK = get_backend("float64")

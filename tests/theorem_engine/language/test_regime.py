@@ -7,8 +7,7 @@ import pytest
 import sympy
 
 from theorem_engine.base.errors import DeclarationError
-from theorem_engine.language.entry import EXACT
-from theorem_engine.language.regime import Limit
+from theorem_engine.language.regime import EXACT, Limit
 
 p, n = sympy.symbols("p n")
 

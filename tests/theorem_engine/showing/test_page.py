@@ -15,7 +15,7 @@ import theorem_engine as te
 from theorem_engine.asking.prediction_text import prediction_html, prediction_text
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.text import error_text, jsonable, number_text, value_text
-from theorem_engine.language.entry import MARKS
+from theorem_engine.language.source import MARKS
 from theorem_engine.showing.page import entry_text
 from theorem_engine.showing.rule_text import prose
 

@@ -6,7 +6,8 @@ from html import escape
 from typing import Any
 
 from theorem_engine.checking.simulators import covered_outputs, unchecked_outputs
-from theorem_engine.language.entry import MARKS, Entry
+from theorem_engine.language.entry import Entry
+from theorem_engine.language.source import MARKS
 from theorem_engine.showing.book.evidence import Evidence
 from theorem_engine.showing.book.terms import heading, term_html
 

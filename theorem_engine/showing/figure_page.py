@@ -34,7 +34,7 @@ class FigurePage:
         return (
             f'{PROMPT} te.figure("{self.id}").save("figure.png")',
             f"$ theorem-engine figure {self.id} --out figure.png",
-            f"$ theorem-engine figure {self.id} --json",
+            f"$ theorem-engine figure {self.id} --out figure.csv",
         )
 
     def sections(self) -> list[tuple[str, list[str]]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from theorem_engine.language.figure import Figure, find_figure
 from theorem_engine.sweeping.pictures import new_figure, picture_bytes, save_picture
+from theorem_engine.sweeping.tables import ENDINGS, write_dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +36,11 @@ class Drawn:
         return canvas
 
     def save(self, path: Path | str, *, overwrite: bool = True) -> None:
-        """Write the plot; the ending of the name chooses the format."""
-        save_picture(path, self.plot, overwrite=overwrite)
+        """Write the plot, or its data as CSV or netCDF; the ending of the name chooses the format."""
+        if Path(path).suffix in ENDINGS:
+            write_dataset(self.data, Path(path), overwrite=overwrite)
+        else:
+            save_picture(path, self.plot, overwrite=overwrite, others=ENDINGS)
 
     def _repr_png_(self) -> bytes:
         return picture_bytes(self.plot())

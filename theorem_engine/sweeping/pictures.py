@@ -42,11 +42,12 @@ class Picture:
         return picture_bytes(self.figure)
 
 
-def save_picture(path: Path | str, draw: Callable[[], Any], *, overwrite: bool) -> None:
-    """Write what is drawn, once the ending of the name is known to be that of a format."""
+def save_picture(path: Path | str, draw: Callable[[], Any], *, overwrite: bool, others: tuple[str, ...] = ()) -> None:
+    """Write what is drawn, once the ending of the name is known to be that of a format; ``others`` are named too."""
     ending = Path(path).suffix
     if ending not in picture_endings():
-        raise BadRequest(f"{path}: the ending of the name must be one of {', '.join(picture_endings())}")
+        known = ", ".join((*picture_endings(), *others))
+        raise BadRequest(f"{path}: the ending of the name must be one of {known}")
     write_whole(path, picture_bytes(draw(), ending.removeprefix("."), dpi=150), overwrite=overwrite)
 
 

@@ -16,7 +16,7 @@ from theorem_engine.showing.book.frame import entry_place, guide_place, page_htm
 #: The order in which a newcomer reads; what is not named here follows by name.
 ORDER = (
     "first-query", "conventions", "how-errors-are-known", "what-a-verdict-means", "add-a-theorem",
-    "reproduce-the-figures", "my-data", "certificates", "architecture",
+    "reproduce-the-figures", "my-data", "cluster", "certificates", "architecture", "head-to-head",
 )  # fmt: skip
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 _CODE = re.compile(r"<code>([a-z][a-z0-9]*\.[a-z0-9-]+)</code>")

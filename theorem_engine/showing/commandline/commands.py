@@ -197,11 +197,11 @@ def figure(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Compute a named figure and draw it with --out, or list the figures."""
+    """Compute a named figure and draw it with --out (.csv and .nc: write its data), or list the figures."""
     from theorem_engine.language.figure import figures
     from theorem_engine.showing.plot import figure
     from theorem_engine.sweeping.pictures import picture_endings
-    from theorem_engine.sweeping.tables import dataset_json
+    from theorem_engine.sweeping.tables import ENDINGS, dataset_json
 
     letters = letters_of(ctx)
     if id is None:
@@ -215,7 +215,9 @@ def figure(
         return
     defaults = {f.id: f.options() for f in figures()}.get(id, {})
     # before anything is computed
-    check_out(out, picture_endings() if out is not None else (), overwrite)
+    check_out(
+        out, (*ENDINGS, *picture_endings()) if out is not None and out.suffix not in ENDINGS else ENDINGS, overwrite
+    )
     drawn = figure(id, **{name: option_like(name, defaults.get(name), text) for name, text in letters.items()})
     if out is not None:
         drawn.save(out, overwrite=overwrite)

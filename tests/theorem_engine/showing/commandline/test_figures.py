@@ -43,6 +43,32 @@ def test_a_figure_is_computed_and_drawn(tmp_path):
 
 
 @pytest.mark.usefixtures("parabola")
+def test_the_data_of_a_figure_are_written_as_csv_and_netcdf(tmp_path):
+    import xarray
+
+    table, store = tmp_path / "parabola.csv", tmp_path / "parabola.nc"
+    output_of("figure", "test.parabola", "--out", str(table))
+    assert table.read_text() == "x,y\n0,0.0\n1,1.0\n2,4.0\n"
+    te.figure("test.parabola").save(store)
+    with xarray.open_dataset(store) as data:
+        assert data["y"].values.tolist() == [0, 1, 4]
+    assert "is there already" in error_of("figure", "test.parabola", "--out", str(table))
+
+
+def test_variables_without_common_axes_are_written_number_by_number(tmp_path):
+    """The panels of a figure may each have an axis of their own; their product would mean nothing."""
+    import xarray
+
+    from theorem_engine.sweeping.tables import write_dataset
+
+    data = xarray.Dataset({"f": ("x", [0.5, 2.0]), "g": ("y", [1.0, 3.0, 7.0])}, {"x": [1, 2], "y": [0.1, 0.2, 0.3]})
+    write_dataset(data, tmp_path / "two.csv")
+    lines = (tmp_path / "two.csv").read_text().splitlines()
+    assert lines[0] == "x,y,variable,value"
+    assert lines[1:] == ["1,,f,0.5", "2,,f,2.0", ",0.1,g,1.0", ",0.2,g,3.0", ",0.3,g,7.0"]
+
+
+@pytest.mark.usefixtures("parabola")
 def test_options_of_a_figure_are_read_as_the_kind_of_their_defaults():
     def values(*options):
         return data_of("figure", "test.parabola", *options)["outputs"]["y"]["values"]

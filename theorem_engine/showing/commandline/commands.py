@@ -215,9 +215,7 @@ def figure(
         return
     defaults = {f.id: f.options() for f in figures()}.get(id, {})
     # before anything is computed
-    check_out(
-        out, (*ENDINGS, *picture_endings()) if out is not None and out.suffix not in ENDINGS else ENDINGS, overwrite
-    )
+    check_out(out, ENDINGS if out is None or out.suffix in ENDINGS else (*ENDINGS, *picture_endings()), overwrite)
     drawn = figure(id, **{name: option_like(name, defaults.get(name), text) for name, text in letters.items()})
     if out is not None:
         drawn.save(out, overwrite=overwrite)

@@ -46,35 +46,37 @@ def linear_network(point: Point, rng: Generator, count: int) -> dict[str, Any]:
 
 
 #: Width of the random network, its layers, and those at the beginning that are not read.
-NEURONS, LAYERS, SKIPPED = 200, 30, 10
+NEURONS, LAYERS, SKIPPED = 400, 30, 10
 
 
-@simulator(size=NEURONS, orders=(1.0,), cost=2.0, covers=("sw2", "q"), takes=("sw2",))
+@simulator(size=NEURONS, orders=(1.0,), cost=1.0, covers=("sw2", "q"), takes=("sw2",))
 def deep_signals(point: Point, rng: Generator, count: int) -> dict[str, Any]:
     """Variance of the inputs deep in a random network with the weights predicted, and how a small difference grows.
 
-    At the edge a difference keeps its length, so that the variance of the weights over its growth is itself.
+    A matrix of independent normal weights makes of two vectors two normal vectors whose covariance is that of the two,
+    so that what it does to signal and difference is drawn without it. At the edge a difference keeps its length, so
+    that the variance of the weights over its growth is itself.
     """
     width, bias2, weight2 = int(point.get("size", NEURONS)), float(point["sb2"]), float(point["sw2"])
     is_erf = point["nonlinearity"] == "erf"
-
-    def one() -> dict[str, Any]:
-        # a start near the variance deep inside is forgotten sooner
-        inputs = np.sqrt(bias2 + weight2 / 3) * rng.standard_normal(width)
-        lengths, growths = [], []
-        for layer in range(LAYERS):
-            weights = np.sqrt(weight2 / width) * rng.standard_normal((width, width))
-            slopes = 2 / np.sqrt(np.pi) * np.exp(-(inputs**2)) if is_erf else 1 / np.cosh(inputs) ** 2
-            tangent = rng.standard_normal(width)
-            growth = np.sum((weights @ (slopes * tangent)) ** 2) / np.sum(tangent**2)
-            inputs = weights @ (erf(inputs) if is_erf else np.tanh(inputs))
-            inputs = inputs + np.sqrt(bias2) * rng.standard_normal(width)
-            if layer >= SKIPPED:
-                lengths.append(np.mean(inputs**2))
-                growths.append(growth)
-        return {"q": np.mean(lengths), "sw2": weight2 / np.mean(growths)}
-
-    return columns([one() for _ in range(count)])
+    # a start near the variance deep inside is forgotten sooner
+    inputs = np.sqrt(bias2 + weight2 / 3) * rng.standard_normal((count, width))
+    lengths, growths = [], []
+    for layer in range(LAYERS):
+        slopes = 2 / np.sqrt(np.pi) * np.exp(-(inputs**2)) if is_erf else 1 / np.cosh(inputs) ** 2
+        tangent = rng.standard_normal((count, width))
+        signal, moved = erf(inputs) if is_erf else np.tanh(inputs), slopes * tangent
+        first, second = rng.standard_normal((2, count, width))
+        along = np.sqrt(np.sum(signal**2, axis=1))
+        shared = np.sum(signal * moved, axis=1) / along
+        beside = np.sqrt(np.maximum(np.sum(moved**2, axis=1) - shared**2, 0))
+        scale = np.sqrt(weight2 / width)
+        difference = scale * (shared[:, None] * first + beside[:, None] * second)
+        inputs = scale * along[:, None] * first + np.sqrt(bias2) * rng.standard_normal((count, width))
+        if layer >= SKIPPED:
+            lengths.append(np.mean(inputs**2, axis=1))
+            growths.append(np.sum(difference**2, axis=1) / np.sum(tangent**2, axis=1))
+    return {"q": np.mean(lengths, axis=0), "sw2": weight2 / np.mean(growths, axis=0)}
 
 
 #: Inputs of the unit that learns, and students that learn at once.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorem_engine.base.errors import DeclarationError, NotAvailable, NotConverged, TheoremEngineError
 from theorem_engine.base.exact import to_text
 from theorem_engine.language.catalogue import BUILT_IN
-from theorem_engine.language.pack_loading import declared_at
+from theorem_engine.language.pack_loading import declared_at, plain_line
 
 if TYPE_CHECKING:
     from theorem_engine.language.entry import Entry
@@ -44,9 +46,9 @@ def guarded(entry: Entry, point: Mapping[str, Any] | None, doing: str) -> Iterat
             raise DeclarationError(
                 f"{entry.id}: its equations go round in a circle, or are nested too deeply{at(point)}{place}"
             ) from None
-        text = " ".join(str(error).split())[:120]
+        text = plain_line(str(error))[:120]
         reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        raise NotConverged(f"{entry.id}: {doing} failed ({reason}){at(point)}") from error
+        raise NotConverged(f"{entry.id}: {doing} failed ({reason}){at(point)}{_line(entry, error)}") from error
 
 
 def _place(entry: Entry) -> str:
@@ -55,6 +57,15 @@ def _place(entry: Entry) -> str:
         return ""
     file, line = declared_at(entry)
     return f" (declared in {file}, line {line})"
+
+
+def _line(entry: Entry, error: BaseException) -> str:
+    """The last line of the files beside an entry from outside on the way to an error."""
+    if entry.module.startswith(BUILT_IN):
+        return ""
+    folder = Path(declared_at(entry)[0]).parent
+    own = [f for f in traceback.extract_tb(error.__traceback__) if folder in Path(f.filename).parents]
+    return f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
 
 
 def at(point: Mapping[str, Any] | None) -> str:

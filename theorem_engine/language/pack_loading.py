@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 
 #: Characters of a foreign message that are repeated.
 _LONGEST = 400
+#: Bytes of a module; more is data, which takes minutes to compile.
+_LARGEST = 2**20
 
 
 def import_pack(pack: Pack) -> None:
     """Import the pack's module and those inside it; BrokenPack where one raises, its modules forgotten again."""
     before = set(sys.modules)
+    for file in _large_files(pack):
+        raise BrokenPack(
+            f"{pack}: {_clause(pack, str(file), None)}it is larger than {_LARGEST} bytes; keep data in a file of data"
+        )
     try:
         # what a pack prints would stand among the data that a command prints
         with contextlib.redirect_stdout(sys.stderr):
@@ -34,6 +40,12 @@ def import_pack(pack: Pack) -> None:
     except BaseException as error:
         forget_modules(pack, before)
         raise broken(pack, error) from None
+
+
+def _large_files(pack: Pack) -> list[Path]:
+    place = pack.place
+    found = [] if place is None else [place] if place.is_file() else sorted(place.rglob("*.py"))
+    return [file for file in found if file.is_file() and file.stat().st_size > _LARGEST]
 
 
 def _names(pack: Pack, module: str) -> Iterator[str]:

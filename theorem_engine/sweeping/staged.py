@@ -52,7 +52,8 @@ class Evaluation:
     def __init__(self, entry: Entry, box: Box, backend: str) -> None:
         self.entry, self.backend = entry, backend
         swept = tuple((x.name, c.axis) for x, c in box.columns.items() if c.axis is not None)
-        self.stages = _stages(entry, box.chosen, backend, swept)
+        with guarded(entry, None, "writing the evaluation"):
+            self.stages = _stages(entry, box.chosen, backend, swept)
         inputs = plan_of(entry, box.chosen)[1].inputs
         self.memory: dict[Any, Any] = dict(zip(inputs, box.arrays(backend), strict=True))
         self.count = math.prod(box.shape)

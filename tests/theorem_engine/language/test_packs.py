@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import theorem_engine as te
-from theorem_engine.base.errors import BadRequest, BrokenPack, DeclarationError, PackWarning
+from tests.theorem_engine.command_line import run
+from theorem_engine.base.errors import BadRequest, BrokenPack, DeclarationError, PackWarning, TheoremEngineError
 from theorem_engine.language import catalogue, packs
 from theorem_engine.language.figure import _figures
 from theorem_engine.language.references import works_of
@@ -264,6 +265,78 @@ def test_a_broken_pack_is_one_sentence_with_its_name_and_line_and_leaves_nothing
     (folder / "notation.py").write_text(NOTATION.format(name="heat"))
     (folder / "entries.py").write_text(ENTRY.format(name="heat", needs="{}", checks="()"))
     assert [entry.id for entry in te.register(folder)] == ["heat.double"]
+
+
+def test_a_huge_module_is_refused_before_it_is_compiled(make):
+    folder = make("heat", zzz="x = [" + "1," * 600_000 + "]")
+    with pytest.raises(BrokenPack, match=r"^pack heat .*zzz\.py: it is larger than 1048576 bytes") as caught:
+        te.register(folder)
+    assert len(str(caught.value)) < 400
+    assert te.predict("gaussian.erf-mean", t=1, g=1).value > 0
+
+
+RUDE = """
+    import sympy
+    from theorem_engine import Source, lemma
+    from theorem_engine.language.operators.base import Operator
+    from .notation import x
+
+    class Rude(Operator):
+        lowerings = {"float64": "heat.methods"}
+        def __new__(cls, a):
+            return sympy.Expr.__new__(cls, a)
+
+    @lemma("heat.rude", title="t", source=Source.unpublished("a test"), given=(x,), outputs={"value": "v"})
+    def rude(x):
+        "Rude."
+        return {"value": Rude(x)}
+"""
+LOWERINGS = {
+    "raises when it is compiled": ("def lower(a, b, c):\n    raise RuntimeError('no\\nway\\x1b[31m')", 2),
+    "raises when it is run": ("def lower(a, b, c):\n    def run(*v):\n        return {}[1]\n    return run", 3),
+}
+
+
+@pytest.mark.parametrize("case", LOWERINGS)
+def test_an_operator_that_raises_is_one_sentence_with_its_line_wherever_it_is_asked_for(make, case):
+    methods, line = LOWERINGS[case]
+    te.register(make("heat", rude=RUDE, methods=methods))
+    for ask in (
+        lambda: te.predict("heat.rude", x=1),
+        lambda: te.sweep("heat.rude", x=[1, 2, 3]),
+        lambda: te.sweep("heat.rude", x=[1, 2, 3], errors=False),
+    ):
+        with pytest.raises(TheoremEngineError, match=rf"heat\.rude: .*heat/methods\.py, line {line}") as caught:
+            ask()
+        assert str(caught.value).isprintable()
+    assert te.check("heat.rude", x=1, samples=10).verdict == "cannot tell"
+    assert te.predict("heat.double", x=1).value == 2.0
+    assert te.predict("gaussian.erf-mean", t=1, g=1).value > 0
+
+
+def test_every_command_works_beside_a_broken_pack_and_refuses_what_is_in_it(make, tmp_path, monkeypatch):
+    broken = str(make("heat", zzz="1/0"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("x,value,value_error\n1,0.6,0.1\n2,0.8,0.1\n")
+    ours = {
+        "find": ["find", "erf"], "show": ["show", "gaussian.erf-mean"],
+        "predict": ["predict", "gaussian.erf-mean", "t=1", "g=1"],
+        "sweep": ["sweep", "gaussian.erf-mean", "t=1,2", "g=1"],
+        "check": ["check", "gaussian.erf-mean", "t=1", "g=1", "--samples", "20000", "--tolerate-undecided"],
+        "export": ["export", "gaussian.erf-mean"], "explain": ["explain", "gaussian.erf-mean"],
+    }  # fmt: skip
+    for name, words in ours.items():
+        done = run(*words, "--pack", broken)
+        assert done.exit_code == 0, (name, done.stderr)
+    for words in (["show", "heat.double"], ["predict", "heat.double", "x=1"], ["sweep", "heat.double", "x=1,2"],
+                  ["check", "heat.double", "x=1"], ["export", "heat.double"], ["book", "b", "heat.double"],
+                  ["fit", "heat.double", "data.csv", "--free", "x"], ["lint", broken]):  # fmt: skip
+        done = run(*words, "--pack", broken)
+        assert done.exit_code != 0, words
+        said = done.stderr + done.stdout
+        assert "Traceback" not in said, words
+        assert "zzz.py, line 1" in said, (words, said)
 
 
 CITING = ENTRY.format(name="heat", needs="{}", checks="()").replace(

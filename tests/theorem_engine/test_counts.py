@@ -1,0 +1,77 @@
+"""A guard for speed that no clock can upset: how much work a prediction does, counted.
+
+Limits stand a quarter or more above what was counted when they were written; a change that needs more has to say why.
+"""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import theorem_engine as te
+from theorem_engine.backends.float64.backend import Float64
+from theorem_engine.language.catalogue import find_entry
+
+CLOSED = ("marion2025.oracle-risk", {"lam": "0.1", "gamma": "0.7", "d": 400, "L": 10})
+
+
+@contextmanager
+def counted(monkeypatch):
+    """Functions compiled, their calls and the numbers that these calls work on, while the block runs."""
+    found = {"compiled": 0, "calls": 0, "numbers": 0}
+    plain = Float64.elementary
+
+    def elementary(self, inputs, equations, outputs):
+        found["compiled"] += 1
+        function = plain(self, inputs, equations, outputs)
+
+        def run(*values):
+            found["calls"] += 1
+            sizes = [np.size(v) for v in values if not isinstance(v, dict)]
+            found["numbers"] += max(sizes, default=1)
+            return function(*values)
+
+        return run
+
+    monkeypatch.setattr(Float64, "elementary", elementary)
+    yield found
+
+
+def fresh(id):
+    """The entry with nothing compiled."""
+    from theorem_engine.asking import evaluation, point
+
+    for cached in (evaluation.compiled, evaluation.definitions_of, point._tests, point._conditions, point._written):
+        cached.cache_clear()
+    return find_entry(id)
+
+
+PRODUCTS = {"kappa": "0.3", "nu": "0.3", "theta": "0.1", "eta": "0.1", "rho": "0.1"}
+#: Entry, point, and limits: functions compiled at the first call; calls of them and numbers they work on at the second.
+LIMITS = [
+    (*CLOSED, (5, 6, 80)),
+    ("marion2025.risk", {**CLOSED[1], **PRODUCTS}, (7, 7, 80)),
+    ("gaussian.erf-square", {"t": "0.3", "g": "0.07"}, (5, 6, 80)),
+    # a token mean: calls of its integrand do not grow with the length
+    ("duranthon2026.bayes-risk", {"task": "spiked", "nu": 5, "L": 10}, (10, 18, 40)),
+    ("duranthon2026.bayes-risk", {"task": "spiked", "nu": 5, "L": 10**9}, (10, 18, 40)),
+    # a search: every evaluation of what is minimised counts
+    ("duranthon2026.minimal-risk", {"task": "spiked", "nu": 5, "L": 10, "activation": "sigmoid"}, (40, 700, 90_000)),
+    # a group: every iteration of its solver calls the residual
+    ("liao2026.noise-resolvent", {"c": 2, "gamma": "0.5", "a1": "0.6", "second_moment": "0.5"}, (29, 80, 450)),
+    ("classics.lasso", {"delta": "0.6", "rho": "0.15", "s2": "0.02", "theta": "1.3"}, (8, 180, 180)),
+]
+
+
+@pytest.mark.parametrize(("id", "point", "limits"), LIMITS)
+def test_a_prediction_does_no_more_work_than_it_did(id, point, limits, monkeypatch):
+    with counted(monkeypatch) as found:
+        entry = fresh(id)
+        te.predict(entry, **point)
+        compiled = found["compiled"]
+        found.update(compiled=0, calls=0, numbers=0)
+        te.predict(entry, **point)
+    fresh(id)
+    assert found["compiled"] == 0
+    counts = compiled, found["calls"], found["numbers"]
+    assert all(count <= limit for count, limit in zip(counts, limits, strict=True)), counts

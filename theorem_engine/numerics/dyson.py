@@ -81,7 +81,8 @@ class Solution:
     def _step(self, g: Array) -> Array:
         blocks = self.blocks
         inverse = blocks.local + self._shared(g)[1] - blocks.variances.of(g, blocks.weights)
-        return np.linalg.inv((inverse + inverse.transpose(0, 2, 1)) / 2)
+        found: Array = np.asarray(np.linalg.inv((inverse + inverse.transpose(0, 2, 1)) / 2), dtype=np.float64)
+        return found
 
     def _solved(self, g: Array) -> tuple[Array, float, int]:
         """Averaged iteration, mixed with earlier rounds where that keeps the signs of the diagonal and helps."""

@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
+# processes that the tests start need not compile the sources anew
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: tour test lint fast-test latex-test campaign mutants bench clean
 

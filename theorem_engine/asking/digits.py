@@ -40,8 +40,10 @@ def evaluate_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, 
             if previous is not None:
                 gaps = [_gap(a, b, digits) for a, b in zip(previous, results, strict=True)]
                 if all(gap is not None for gap in gaps):
-                    errors = dict(zip(targets, gaps, strict=True))
-                    values = within_ranges(entry, statement, dict(zip(targets, results, strict=True)), lambda: errors)  # noqa: B023 - called before the next turn of the loop
+                    pairs = [_cleared(v, gap) for v, gap in zip(results, gaps, strict=True)]
+                    errors = {s: error for s, (_, error) in zip(targets, pairs, strict=True)}
+                    cleared = {s: value for s, (value, _) in zip(targets, pairs, strict=True)}
+                    values = within_ranges(entry, statement, cleared, lambda: errors)  # noqa: B023 - called before the next turn of the loop
                     with mp.workdps(digits):
                         rounded = {s: _rounded(v) for s, v in values.items()}
                     outputs = {name: assemble(shape, rounded) for name, shape in statement.outputs.items()}
@@ -50,6 +52,16 @@ def evaluate_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, 
         previous, precision = results, precision + max(10, precision // 3)
     problem = problem or f"evaluations up to {precision} digits do not agree on {digits} of them"
     raise NotConverged(f"{entry.id}: {problem}")
+
+
+def _cleared(value: Any, error: Any) -> tuple[Any, Any]:
+    """The value and its error; noise that is smaller than its own error is shown as zero, which has no digits."""
+    if isinstance(value, list):
+        parts = [_cleared(v, error) for v in value]
+        return [v for v, _ in parts], max((e for _, e in parts), default=error)
+    if not hasattr(value, "_mpf_") or not 0 < abs(value) <= error:
+        return value, error
+    return 0 * value, error + abs(value)
 
 
 def _rounded(value: Any) -> Any:

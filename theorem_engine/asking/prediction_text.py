@@ -81,9 +81,10 @@ def _prediction_rows(prediction: Prediction) -> Iterator[tuple[str, str, str]]:
     told = f"  ({_drawn_text(prediction)})" if prediction.error_level and prediction.error_kind == "exact" else ""
     for name, value in prediction.outputs.items():
         if name != main:
-            # digits that were asked for are all right: their number says what the error would; a proven radius is
-            # what was asked for
-            remark = "" if digits and prediction.certificate is None else _sign(value, errors.get(name))
+            # digits that were asked for are all right: their number says what the error would, but for a zero that has
+            # none; a proven radius is what was asked for
+            is_told = digits and prediction.certificate is None and not (value == 0 and errors.get(name))
+            remark = "" if is_told else _sign(value, errors.get(name))
             yield name, value_text(value, errors.get(name), digits), remark and remark + told
 
 

@@ -186,3 +186,20 @@ def test_single_numbers_cover_every_truth_within_the_errors_of_their_arguments()
         for first, second in itertools.product((-1, 1), repeat=2):
             truth = operate(Fraction(a) + first * Fraction(ea), Fraction(b) + second * Fraction(eb) * (turn % 2))
             assert abs(truth - Fraction(float(found.value))) <= Fraction(1.01) * Fraction(found.error), (a, b, turn)
+
+
+@pytest.mark.parametrize("size", [1, 600])
+def test_one_over_an_overflow_is_zero_and_what_is_not_told_stays_unknown(size):
+    """exp(1000) lies beyond the largest double for certain; its logarithm, or a part of it, need not."""
+    x = Rounded(np.full(size, 1000.0), np.full(size, 1e-12)) if size > 1 else Rounded(1000.0, 1e-12)
+    for small in (1 / (1 + np.exp(x)), (1 + np.exp(x)) ** -1, 3 / (2 - 4 * np.exp(x))):
+        assert np.all(small.value == 0)
+        assert np.all((np.asarray(small.error) > 1e-309) & (np.asarray(small.error) < 1e-307))
+    for unknown in (
+        1 / np.log(1 + np.exp(x)),
+        1 / (1 + 1e-3 * np.exp(x)),
+        np.exp(x) * np.exp(-x),
+        np.exp(x) - np.exp(x),
+    ):
+        assert np.all(np.isinf(unknown.error))
+    assert np.isinf((1 / (1 + np.exp(Rounded(1000.0, 500.0)))).error)

@@ -68,7 +68,7 @@ def _quotient(plain: list[Any], errors: list[Any], result: Any) -> Any:
     total = _own(result)
     if not _is_exact(ea) or not _is_exact(eb):
         room = np.abs(b) - eb
-        if not np.min(room) > 0:
+        if not (np.min(room) > 0 and np.max(room) < math.inf):
             return None
         total += (ea if _is_exact(eb) else ea + np.abs(result) * eb) / room
     total += UNDERFLOW

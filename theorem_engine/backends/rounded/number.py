@@ -26,6 +26,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+#: The error of an infinity that is an overflow, of a number known to lie beyond the largest double; one over that.
+BEYOND, TINY = float(np.finfo(np.float64).max), 6e-309
+
+
 def _quick(rule: Callable[..., scalars.Pair | None], name: str) -> Callable[[Any, Any], Any]:
     """An operation on two single numbers by floats, on others by the careful way."""
     careful = getattr(np.lib.mixins.NDArrayOperatorsMixin, name)
@@ -105,7 +109,7 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
             if quick is not None:
                 return Rounded(result, quick)
             error = _own(ufunc, plain, result) + _carried(ufunc, plain, errors, result)
-        return Rounded(result, _settled(error, result, plain, errors))
+            return Rounded(result, _settled(ufunc, error, result, plain, errors))
 
     __add__, __radd__ = _quick(scalars.plus, "__add__"), _quick(scalars.plus, "__radd__")
     __sub__, __rsub__ = _quick(scalars.minus, "__sub__"), _quick(scalars.minus, "__rsub__")
@@ -174,16 +178,36 @@ def each_place(method: Callable[..., list[Any]], values: tuple[Any, ...]) -> lis
     ]
 
 
-def _settled(error: Any, result: Any, plain: list[Any], errors: list[Any]) -> Any:
+def _settled(ufunc: Any, error: Any, result: Any, plain: list[Any], errors: list[Any]) -> Any:
     """Unknown errors are infinite; an infinity is exact where an argument is one exactly, and an overflow elsewhere."""
     if np.all(np.isfinite(error)) and np.all(np.isfinite(result)):
         return error
     error = np.where(np.isnan(error), np.inf, error)
-    was_infinite = np.zeros((), dtype=bool)
+    was_infinite, was_beyond = np.zeros((), dtype=bool), np.zeros((), dtype=bool)
     for x, known in zip(plain, errors, strict=True):
-        was_infinite = was_infinite | (np.isinf(x) & np.isfinite(known))
-    error = np.where(np.isinf(result), np.where(was_infinite, 0.0, np.inf), error)
+        was_infinite = was_infinite | (np.isinf(x) & (known < BEYOND))
+        was_beyond = was_beyond | (np.isinf(x) & (known == BEYOND))
+    overflow = np.where(
+        was_beyond & _keeps_size(ufunc, plain, errors) | _overflows(ufunc, plain, errors), BEYOND, np.inf
+    )
+    error = np.where(np.isinf(result), np.where(was_infinite & ~was_beyond, 0.0, overflow), error)
     return np.where(np.isnan(result), np.inf, error)[()]
+
+
+def _overflows(ufunc: Any, plain: list[Any], errors: list[Any]) -> Any:
+    """Whether an exponential lies beyond the largest double for certain."""
+    if ufunc is not np.exp or np.iscomplexobj(plain[0]):
+        return np.zeros((), dtype=bool)
+    return np.isfinite(plain[0]) & np.isinf(np.exp(plain[0] - errors[0]))
+
+
+def _keeps_size(ufunc: Any, plain: list[Any], errors: list[Any]) -> bool | Any:
+    """Whether what lies beyond the largest double does so after this operation: sums, and products by one or more."""
+    if ufunc in (np.add, np.subtract):
+        return True
+    if ufunc is np.multiply:
+        return np.minimum(*(np.abs(x) - np.where(np.isinf(x), 0.0, e) for x, e in zip(plain, errors, strict=True))) >= 1
+    return ufunc is np.negative
 
 
 def _own(ufunc: Any, plain: list[Any], result: Any) -> Any:
@@ -230,6 +254,8 @@ def _carried(ufunc: Any, plain: list[Any], errors: list[Any], result: Any) -> An
         top = ea + _times(np.abs(result), eb)
         # an error that underflows is not nothing
         least = np.where(np.equal(top, 0), 0.0, SMALLEST)
+        # one over what lies beyond the largest double
+        least = np.where(np.isinf(b) & (eb == BEYOND), (np.abs(plain[0]) + ea) * TINY + SMALLEST, least)
         return np.where(eb < b, np.maximum(top / np.where(eb < b, b - eb, 1.0), least), np.inf)[()]
     if ufunc is np.exp and not np.iscomplexobj(result):
         return _times(np.abs(result), np.expm1(errors[0]))
@@ -237,6 +263,9 @@ def _carried(ufunc: Any, plain: list[Any], errors: list[Any], result: Any) -> An
     for position, error in enumerate(errors):
         if np.any(error):
             total = total + _through(ufunc, plain, position, result, error)
+    if ufunc is np.power and np.any(is_beyond := np.isinf(plain[0]) & np.equal(errors[0], BEYOND)):
+        is_small = (plain[1] <= -1) & np.equal(errors[1], 0)
+        total = np.where(is_beyond, np.where(is_small, TINY, np.inf), total)[()]
     return total
 
 

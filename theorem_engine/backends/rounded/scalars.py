@@ -52,7 +52,7 @@ def times(a: float, ea: float, b: float, eb: float) -> Pair | None:
 def over(a: float, ea: float, b: float, eb: float) -> Pair | None:
     """A quotient; only where the error leaves the divisor away from zero."""
     room = abs(b) - eb
-    if not room > 0:
+    if not 0 < room < math.inf:
         return None
     value = a / b
     error = _own(abs(value)) if a else 0.0

@@ -9,7 +9,7 @@ import numpy as np
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.rounded import judged
 from theorem_engine.backends.rounded.flow import FlowErrors
-from theorem_engine.backends.rounded.number import Rounded, value_of
+from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, value_of
 from theorem_engine.backends.rounded.random_recurrence import noise_inside
 from theorem_engine.backends.rounded.recurrence import Amplified
 from theorem_engine.language.operators.dynamics import Recurrence
@@ -34,6 +34,14 @@ def lower(trajectories: tuple[Any, ...], parameters: tuple[Any, ...], backend: B
         size = len(found) // 2
         logged = [Rounded(c, e) for c, e in zip(found[:size], columns, strict=True)]
         final = [Rounded(float(c), e[-1]) for c, e in zip(found[size:], columns, strict=True)]
-        return [Rounded(clock, 0.0), *logged, *final]
+        # steps are counted; times are parts of a duration that has an error of its own
+        off = 0.0 if is_stepped else (2 * UNIT + _relative(way.first(*values)[-1])) * np.abs(clock)
+        return [Rounded(clock, off), *logged, *final]
 
     return evaluate
+
+
+def _relative(duration: Any) -> float:
+    """The relative error of a time."""
+    size = abs(float(value_of(duration)))
+    return float(error_of(duration)) / size if size else 0.0

@@ -45,6 +45,8 @@ __all__ = ["AGREES", "CANNOT_TELL", "DISAGREES", "FALSE_ALARM", "Comparison", "V
 FALSE_ALARM = 1e-3
 #: A prediction that is a mean over random numbers may be off by so many of its errors, which cover 95 times in 100.
 PREDICTED = 1.5
+#: Outputs smaller than this are looked at: they may be zero up to rounding.
+ROUNDED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
         try:
             with time_limit(effort.seconds):
                 prediction = predict(entry.id, **point)
-                predicted = flat_outputs(prediction.outputs)
+                predicted = without_rounding(prediction, flat_outputs(prediction.outputs))
                 errors = statistical_errors(entry, read)
         except (TheoremEngineError, TimeoutError) as error:
             evidence.problems.append(f"the theorem gives no number here: {error}")
@@ -177,6 +179,16 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
         entry.id, verdict, reason, rows, named, effort.seed, sum(r.samples for r in rows),
         time.perf_counter() - begin, false_alarm, effort.variants, (*notes, *evidence.problems), found,
     )  # fmt: skip
+
+
+def without_rounding(prediction: Any, predicted: Mapping[str, Any]) -> dict[str, Any]:
+    """Outputs of which those that are nothing but rounding are zero: a sum that cancels, known to no digit."""
+    tiny = {name for name, value in predicted.items() if isinstance(value, float) and 0 < abs(value) < ROUNDED}
+    if not tiny:
+        return dict(predicted)
+    own = flat_outputs(prediction.errors)
+    nothing = {name for name in tiny if isinstance(own.get(name), float) and own[name] >= abs(predicted[name])}
+    return {name: 0.0 if name in nothing else value for name, value in predicted.items()}
 
 
 def with_own_error(row: Row, errors: Mapping[str, float]) -> Row:

@@ -330,3 +330,12 @@ def test_under_true_theorems_z_exceeds_two_as_often_as_it_should():
     assert low <= outside <= high
     assert abs(np.mean(scores)) < 4 / np.sqrt(200)
     assert np.std(scores) == pytest.approx(1, abs=4 / np.sqrt(400))
+
+
+def test_a_prediction_that_is_nothing_but_rounding_is_not_refuted():
+    """The gap of an identity is 1e-16 in double precision here, and so is the mean of the simulated ones."""
+    point = {"c": "0.5", "nonlinearity": "cos", "gamma": "0.3"}
+    assert 0 < abs(te.predict("liao2026.error-identity", **point)["gap"]) < 1e-15
+    verdict = te.check("liao2026.error-identity", samples=20, **point)
+    assert verdict.verdict == AGREES
+    assert verdict.rows[0].prediction == 0

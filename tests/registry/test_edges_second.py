@@ -1,9 +1,15 @@
 """Narrow peaks and steep steps at many digits, against closed forms and mpmath's quadrature with breaks of its own."""
 
+import pytest
 import sympy
 from mpmath import mp
 
 import theorem_engine as te
+from theorem_engine.backends.float64 import BACKEND as FLOAT64
+from theorem_engine.backends.float64.gaussian_mean import lower as float64_mean
+from theorem_engine.backends.multiprecision import BACKEND
+from theorem_engine.backends.multiprecision.gaussian_mean import lower
+from theorem_engine.base.errors import NotAvailable
 
 t = sympy.Symbol("t")
 
@@ -49,3 +55,33 @@ def test_the_mirror_image_of_a_narrow_peak_is_compared_in_numbers():
     ratio = 1 + 2 * width**2
     truth = 5 * float(mp.exp(-(width**2) * at**2 / ratio) / mp.sqrt(ratio))
     assert abs(found.outputs["mean"] - truth) <= found.errors["mean"] + 1e-15
+
+
+def test_a_peak_beside_a_wave_is_seen_at_thirty_digits():
+    """E[cos(3 xi) + 5 exp(-(w (xi - a))^2)] in closed form: the wave's step alone passes over the peak."""
+    width = 10**5
+    function = sympy.cos(3 * t) + 5 * sympy.exp(-((width * (t - sympy.Rational(37, 100))) ** 2))
+    with mp.workdps(45):
+        mean = lower((te.GaussianMean(function, t),), (), BACKEND)()[0]
+        ratio = 1 + 2 * mp.mpf(width) ** 2
+        peak = 5 * mp.exp(-(width**2) * mp.mpf("0.37") ** 2 / ratio) / mp.sqrt(ratio)
+        assert abs(mean - mp.exp(mp.mpf(-9) / 2) - peak) < mp.mpf(10) ** -35
+
+
+def test_peaks_where_a_wave_passes_zero_are_seen():
+    """exp(-(w sin xi)^2) has a peak at each multiple of pi; E is sqrt(pi)/w times their densities, up to 1/w^3."""
+    width = 10**4
+    body = sympy.exp(-((width * sympy.sin(t)) ** 2))
+    mean = float64_mean((te.GaussianMean(body, t),), (), FLOAT64)()[0]
+    density = mp.nsum(lambda k: mp.npdf(k * mp.pi), [-mp.inf, mp.inf])
+    assert abs(mean - mp.sqrt(mp.pi) / width * density) < 1e-12
+
+
+def test_double_means_and_token_means_refuse_peaks_that_their_nodes_may_miss():
+    x, y = sympy.symbols("x y", real=True)
+    narrow = sympy.exp(-((10**5 * (x - y)) ** 2))
+    with mp.workdps(30), pytest.raises(NotAvailable, match="double Gaussian mean"):
+        lower((te.GaussianMean(narrow, x, y),), (), BACKEND)()
+    weight = te.ElementWise(1 + 5 * sympy.exp(-((10**5 * (t - sympy.Rational(37, 100))) ** 2)))
+    with pytest.raises(NotAvailable, match="token mean"):
+        te.predict("duranthon2026.manifold-risk", task="max", nu=1, L=2, activation=weight, m_kk=1, m_vv=1, digits=30)

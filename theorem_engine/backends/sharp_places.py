@@ -56,8 +56,10 @@ class Argument:
     is_base: bool = False
 
 
-def arguments_inside(body: Any, variable: Any) -> list[Argument]:
+def arguments_inside(body: Any, variable: Any, waves: bool = True) -> list[Argument]:
     """The arguments, depending on a variable, of all functions, powers, branches and kernels of a body.
+
+    Those of sine and cosine are left out where ``waves`` is false: a rule that knows their frequency follows them.
 
     >>> x = sympy.Symbol("x", real=True)
     >>> [a.expression for a in arguments_inside(x * sympy.erf(3 * x + 1), x)]
@@ -103,6 +105,8 @@ def arguments_inside(body: Any, variable: Any) -> list[Argument]:
                     add(node.exp)
                 elif not (node.exp.is_Integer and node.exp > 0):
                     add(node.base, POLE, is_base=True)
+            elif isinstance(node, (sympy.sin, sympy.cos)) and not waves:
+                pass
             elif isinstance(node, sympy.Function) and not isinstance(node, sympy.Piecewise):
                 for argument in node.args:
                     add(argument, POLE if isinstance(node, NEAR) else 1.0, is_base=isinstance(node, AT_ZERO))
@@ -116,16 +120,20 @@ def arguments_inside(body: Any, variable: Any) -> list[Argument]:
 class SharpPlaces:
     """The places of some bodies as numbers, for one backend."""
 
-    def __init__(self, bodies: list[Any], variable: Any, parameters: tuple[Any, ...], backend: Backend) -> None:
-        listed = list(dict.fromkeys(a for body in bodies for a in arguments_inside(body, variable)))
+    def __init__(
+        self, bodies: list[Any], variable: Any, parameters: tuple[Any, ...], backend: Backend, waves: bool = True
+    ) -> None:
+        listed = list(dict.fromkeys(a for body in bodies for a in arguments_inside(body, variable, waves)))
         self.has_switches = any(a.is_switch for a in listed)
         #: No function at all: a polynomial.
         self.is_empty = not listed
         self.affine, self.bent = [], []
         for argument in listed:
             rate = argument.expression.diff(variable)
-            if variable in rate.free_symbols and not _is_open(argument.expression, variable):
-                # whatever is sharp here is so inside the functions it is made of
+            if variable in rate.free_symbols and not (
+                _is_open(argument.expression, variable) or _is_wave(argument.expression, variable)
+            ):
+                # whatever is sharp here is so inside the functions it is made of; a wave passes zero where it is not
                 continue
             if variable in rate.free_symbols:
                 wanted = [argument.expression, rate, _without_jumps(rate.diff(variable))]
@@ -153,6 +161,11 @@ def _is_open(expression: Any, variable: Any) -> bool:
     if isinstance(expression, sympy.Function) or is_operator(expression):
         return False
     return any(_is_open(part, variable) for part in expression.args)
+
+
+def _is_wave(expression: Any, variable: Any) -> bool:
+    """Whether the expression contains a sine or a cosine of the variable."""
+    return any(variable in wave.free_symbols for wave in expression.atoms(sympy.sin, sympy.cos))
 
 
 def _without_jumps(expression: Any) -> Any:

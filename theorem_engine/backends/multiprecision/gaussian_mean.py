@@ -14,11 +14,16 @@ from theorem_engine.backends.bundles import compile_gaussian
 from theorem_engine.backends.float64 import BACKEND as FLOAT64
 from theorem_engine.backends.multiprecision.integral import integrate
 from theorem_engine.backends.sharp_places import Place, SharpPlaces, finest
-from theorem_engine.base.errors import NotConverged
+from theorem_engine.base.errors import NotAvailable, NotConverged
 
 MAX_LEVEL = 12
 #: Scales of a body, relative to that of the normal law, below which an even rule is long, or passes over a peak.
 SHORT = 1 / 8
+#: Scales that the shortest step of a double mean, and its half, may pass over: exp(-(1/(128 x))^2) of the peak's
+#: height is seen at the nearest node.
+UNSEEN = 1 / 800
+#: Where the inner mean of a double one is asked how sharp it is.
+PLACES_OF_THE_OUTER = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
 #: How many times longer than its neighbour an interval beside a sharp place is.
 GROWTH = 4
 #: Frequencies that are followed, and how far the normal density spreads them.
@@ -31,31 +36,32 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     body, marks, bands = bundle.body, bundle.marks, bundle.bands
     # where a body is sharp need not be known to many digits
     bodies = [m.body for m in means]
-    sharp = SharpPlaces(bodies, variables[0], (*variables[1:], *parameters), FLOAT64)
+    # waves have a step of their own
+    sharp = SharpPlaces(bodies, variables[0], (*variables[1:], *parameters), FLOAT64, waves=False)
     middle = [b.xreplace({variables[0]: sympy.S.Zero}) for b in bodies]
-    outer_sharp = SharpPlaces(middle, variables[-1], parameters, FLOAT64)
+    outer_sharp = SharpPlaces(middle, variables[-1], parameters, FLOAT64, waves=False)
 
     def component(i: int, values: tuple[Any, ...], x: Any) -> Any:
         return body(x, *values)[i]
 
     def compute(*values: Any) -> list[Any]:
         if len(variables) == 1:
-            # waves have a step of their own
-            known = sharp(*_rounded(values)) if bands[0] is None else []
+            known = sharp(*in_doubles(values))
             scale = finest(known, float(_reach()))
+            step = _first_step(bands[0], lambda x: (x, *values))
             if marks is not None or scale < SHORT:
                 places = {*(() if marks is None else marks(*values)), *(_graded(known) if scale < SHORT else ())}
+                places |= set() if bands[0] is None else _even(step)
                 return [_between(partial(component, i, values), sorted(places)) for i in range(len(means))]
-            step = _first_step(bands[0], lambda x: (x, *values))
             return _line(lambda x: body(x, *values), len(means), step)
         inner, outer = (_first_step(band, lambda x: (x, x, *values)) for band in bands)
 
         def inside(y: Any) -> list[Any]:
             return _line(lambda x: body(x, y, *values), len(means), inner)
 
-        if bands[0] is None and bands[1] is None:
-            inner = _no_longer(inner, finest(sharp(*_rounded((mp.zero, *values))), float(_reach())))
-            outer = _no_longer(outer, finest(outer_sharp(*_rounded(values)), float(_reach())))
+        reach, given = float(_reach()), in_doubles(values)
+        inner = _no_longer(inner, min(finest(sharp(y, *given), reach) for y in PLACES_OF_THE_OUTER))
+        outer = _no_longer(outer, finest(outer_sharp(*given), reach))
         return _line(inside, len(means), outer)
 
     kept: dict[Any, list[Any]] = {}
@@ -72,7 +78,7 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     return evaluate
 
 
-def _rounded(values: tuple[Any, ...]) -> list[Any]:
+def in_doubles(values: tuple[Any, ...]) -> list[Any]:
     """Numbers in double precision; lengths and other things as they are."""
     return [float(v) if isinstance(v, mp.mpf) else v for v in values]
 
@@ -91,8 +97,22 @@ def _graded(places: list[Place]) -> list[Any]:
     return sorted(found)
 
 
+def _even(step: Any) -> set[Any]:
+    """Ends of intervals that hold a few periods of the fastest wave each, given the step that sees it."""
+    length = 16 * step
+    return {k * length for k in range(-int(_reach() / length), int(_reach() / length) + 1)}
+
+
 def _no_longer(step: Any, scale: float) -> Any:
-    """A step halved until it is no longer than half a scale, or so short that a double mean takes long."""
+    """A step halved until it is no longer than half a scale, or so short that a double mean takes long.
+
+    At the shortest a peak is still seen between two nodes if it is not much narrower than they are apart.
+    """
+    if scale < UNSEEN:
+        raise NotAvailable(
+            f"a double Gaussian mean whose body changes over {scale:.1e} is not known to many digits; without digits= "
+            "its error is estimated"
+        )
     while step > scale / 2 and step > SHORT / 4:
         step /= 2
     return step

@@ -16,8 +16,11 @@ import sympy
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.float64 import BACKEND as FLOAT64
+from theorem_engine.backends.multiprecision.gaussian_mean import in_doubles
 from theorem_engine.backends.multiprecision.integral import integrate
 from theorem_engine.backends.multiprecision.legendre import legendre_nodes
+from theorem_engine.backends.sharp_places import SharpPlaces, finest
 from theorem_engine.base.errors import NotAvailable, NotConverged, OutOfDomain
 from theorem_engine.numerics.laplace.balls import (
     BallBrackets,
@@ -32,6 +35,8 @@ from theorem_engine.numerics.laplace.balls import (
 STEEP = 1.5
 #: How log h must grow with the distance, as a power of it, to be a variable of its own.
 GROWS = 0.3
+#: Scales, relative to the distance of nodes, of which two runs at different precision may both see nothing.
+UNSEEN = 1 / 8
 #: Newton's steps towards a node of the lattice.
 STEPS = 60
 
@@ -50,6 +55,8 @@ class Side:
         self.rate_of = backend.function([x, *parameters], [kernel.diff(x)])
         self.inserted = backend.function([x, *parameters], inserted) if inserted else None
         self.breaks = backend.function(parameters, list(breaks)) if breaks else None
+        #: Where factors and kernel are sharp, which need not be known to many digits.
+        self.sharp = [SharpPlaces([f], x, parameters, FLOAT64) for f in (*inserted, kernel)]
         self.line: Numeric | None = None
         expanded = sympy.expand(kernel)
         if self.has_normal and not breaks and expanded.is_polynomial(x) and sympy.degree(expanded, x) == 1:
@@ -140,15 +147,32 @@ class Side:
             bounds = sorted(centre + slope * end for end in (low, high))
             first, last = int(mp.floor(bounds[0] / grid.step)), int(mp.ceil(bounds[1] / grid.step))
             scale = grid.step / abs(slope)
+            self._refuse_unseen(values, ends, scale, with_kernel=False)
             places = (((j * grid.step - centre) / slope, scale) for j in range(first, last + 1))
             return lattice_brackets(grid, first, self._rows(places, values), self.asked)
         if manner == "curve":
+            self._refuse_unseen(values, ends, mp.mpf(1) / 4, with_kernel=False)
             return self._along_log(grid, values, ends, None, None)
         slope = max(self.slope(values), mp.mpf("1e-6"))
         # the Gaussian itself needs exp(-2 pi^2/step^2) below the precision
         step = min(mp.sqrt(2 * mp.pi**2 / (mp.ln(10) * (mp.dps + 4))), spacing() / slope)
+        self._refuse_unseen(values, ends, step, with_kernel=True)
         nodes = [k * step for k in range(int(mp.floor(ends[0] / step)), int(mp.ceil(ends[1] / step)) + 1)]
         return self._dense(grid, values, [(x, step) for x in nodes])
+
+    def _refuse_unseen(
+        self, values: tuple[Any, ...], ends: tuple[Any, Any], distance: Any, *, with_kernel: bool
+    ) -> None:
+        """A peak far narrower than the distance of nodes may lie between them at every precision that is tried."""
+        listed = self.sharp if with_kernel else self.sharp[:-1]
+        within = float(max(map(abs, ends)))
+        given = in_doubles(values)
+        scale = min((finest(sharp(*given), within) for sharp in listed), default=float("inf"))
+        if scale < UNSEEN * float(distance):
+            raise NotAvailable(
+                f"a token mean with a change over {scale:.1e} has no more digits than double precision: its nodes are "
+                f"{float(distance):.1e} apart at {mp.dps} digits"
+            )
 
     def _cut(
         self, values: tuple[Any, ...], ends: tuple[Any, Any], grid: Grid, marks: list[Any], manner: str
@@ -158,6 +182,7 @@ class Side:
         pieces = list(zip(edges[:-1], edges[1:], strict=True))
         if manner == "dense":
             width = 2 / max(self.slope(values), mp.one)
+            self._refuse_unseen(values, ends, width / mp.dps, with_kernel=True)
             return self._dense(grid, values, [node for a, b in pieces for node in gauss_panels(a, b, width)])
         alive = [mp.isfinite(self.log_kernel((a + b) / 2, values)) for a, b in pieces]
         if alive != [False] * (len(pieces) - 1) + [True]:

@@ -4,6 +4,8 @@ Truth is had by mpmath from the definition of the model, written here and sharin
 output of every entry by proofs or many digits, in ``test_claims_over_domains``.
 """
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from mpmath import mp
@@ -135,3 +137,13 @@ def test_three_minimisers_at_once_are_as_near_as_claimed():
         for name, truth in truths.items():
             distance = float(abs(truth - mp.mpf(found.outputs[name])))
             assert distance <= found.errors[name] <= 1e-10, name
+
+
+def test_the_times_of_a_trajectory_are_off_by_less_than_they_claim():
+    """Parts of a decimal, in exact fractions."""
+    point = {"kappa": "0.46", "nu": "0.3", "theta": "0.36", "eta": "0.28", "rho": "-0.1", "lam": "0.5", "gamma": "0.3"}
+    found = te.predict("marion2025.gradient-flow", d=8, L=2, time="0.00308", trajectory=49, **point)
+    times, errors = (getattr(found, part)["trajectory"]["time"] for part in ("outputs", "errors"))
+    for k, (time, error) in enumerate(zip(times, errors, strict=True)):
+        distance = abs(Fraction(float(time)) - Fraction("0.00308") * k / 49)
+        assert distance <= Fraction(float(error)) <= Fraction(1, 10**15) * Fraction(float(time)), k

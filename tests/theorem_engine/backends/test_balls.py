@@ -10,7 +10,7 @@ from sympy import Abs, Max, Piecewise, Rational, atan, erf, erfc, exp, log, sin,
 
 from theorem_engine import GaussianMean
 from theorem_engine.backends.balls import BACKEND
-from theorem_engine.backends.balls.claims import Unproved
+from theorem_engine.backends.balls.claims import Unproved, collecting
 from theorem_engine.backends.balls.integration import enclose_integral
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.base.exact import read_number
@@ -177,3 +177,18 @@ def test_what_an_integrand_raises_is_raised_after_the_integral():
 def test_an_integral_without_a_finite_enclosure_is_said_to_be_so():
     with pytest.raises(Unproved, match="integral"):
         enclose_integral(lambda t: 1 / t, arb(-1), arb(1))
+
+
+def test_a_root_of_a_number_around_zero_says_what_it_takes_for_granted():
+    """1 - (3/5)^2 - (4/5)^2 is zero, which balls of decimals do not tell; 1 - 1 - 0 is zero for them too."""
+    y = sympy.Symbol("y", real=True)
+    run = BACKEND.function([x, y], [sqrt(1 - x**2 - y**2)])
+    with ctx.workprec(80), collecting() as claims:
+        (certain,) = run(arb(1), arb(0))
+        assert certain == 0
+        assert claims == []
+        (found,) = run(arb(3) / 5, arb(4) / 5)
+    assert found.contains(0)
+    assert found < 1e-10
+    (said,) = claims
+    assert "no root of a negative number" in said.text

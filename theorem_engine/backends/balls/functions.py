@@ -13,9 +13,11 @@ from typing import Any
 
 from flint import acb, arb, fmpq, fmpz
 
-from theorem_engine.backends.balls.claims import Unproved
+from theorem_engine.backends.balls.claims import Unproved, claim
 from theorem_engine.base.errors import NotAvailable
 
+#: What is not proved where a root is taken of a number that may be zero.
+ROOT = "provided that the statement takes no root of a negative number: one of them is enclosed around zero"
 #: Radius above which a real ball is mapped by its ends.
 WIDE = arb(2) ** -12
 
@@ -101,14 +103,21 @@ def sech(x: Any) -> Any:
 
 
 def sqrt(x: Any) -> Any:
-    """The root; of a real ball that reaches below zero, that of the part where it is defined."""
+    """The root; of a real ball that reaches below zero, that of the part where it is defined.
+
+    That the number is not negative is then taken from the statement, whose root it is, and is said to be so.
+    """
     x = ball(x)
     if isinstance(x, acb):
         return x.sqrt(analytic=_Integrator.asks_analytic)
     if x > 0:
         return hull(x.lower().sqrt(), x.upper().sqrt()) if x.rad() > WIDE * abs(x) else x.sqrt()
+    if x == 0:
+        return arb(0)
     if x < 0 or x.is_nan():
         return arb.nan()
+    if x.lower() < 0:
+        claim("enclosed", ROOT)
     return hull(0, x.upper().sqrt())
 
 

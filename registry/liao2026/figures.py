@@ -1,9 +1,12 @@
 """Figures 1 to 5 of the paper, and the map of who wins on noise and where alignment reverses it.
 
-Ranges of the horizontal axes are ours: the paper's are not known here. Curves are limits; dots are means over
+Ranges of the horizontal axes are ours: the paper's are not known here. Curves are limits, dotted ones (ours) the
+finite-size equation at the p and n of the dots, where the limit is not the truth of that size; dots are means over
 repetitions with two standard errors, at a sixteenth to a half of the paper's sizes unless ``paper_size`` asks for them.
 Dots keep the kernel's diagonal (but for softmax, which is masked); it moves them off the limit by order 1/sqrt(p).
 """
+
+from dataclasses import replace
 
 import theorem_engine as te
 from theorem_engine import (
@@ -23,7 +26,7 @@ from theorem_engine.registry.liao2026.notation import WORK
 from theorem_engine.registry.liao2026.readers import read_weights
 
 ATTENTION, RIDGE, NULL = "liao2026.interpolation-error", "liao2026.ridge-error", "liao2026.null-error"
-SOFTMAX = "liao2026.softmax"
+SOFTMAX, FINITE = "liao2026.softmax", "liao2026.finite-size-error"
 TANH = {"nonlinearity": "tanh"}
 CLIP = {"nonlinearity": "clip", "level": 5}
 EXP = {"nonlinearity": "exp-clip", "level": 5}
@@ -34,6 +37,8 @@ NAMES = {"snr": r"signal $|\mu|^2$", "gamma": r"penalty $\gamma$", "p": "dimensi
 WORDS = {
     "exp_clip": r"$\min(5, e^t)$", "clip": "clip at 5", "cubic": "clipped cubic",
     "cubic_aligned": "clipped cubic, aligned",
+    "tanh_finite": r"tanh at the dots' $p$ and $n$ (ours)", "cos_finite": r"cos at the dots' $p$ and $n$ (ours)",
+    "tanh_512": r"tanh at $p = 512$, $n = 2048$ (ours)",
     "tanh_unit_aligned": "tanh, aligned", "tanh_orthogonal": "tanh, orthogonal",
     "clip_unit_aligned": "clip at 5, aligned", "clip_orthogonal": "clip at 5, orthogonal",
 }  # fmt: skip
@@ -88,16 +93,23 @@ def as_defined(runs, seed, point_at):
     return simulated
 
 
+def of_size(size):
+    """Sizes as words in a title."""
+    return f"dots: $p = {size['p']}$, $n = {size['n']}$"
+
+
 def panel_of(data, panel, axis, title, scale="linear"):
-    """All curves of a panel as lines, its dots with two standard errors."""
+    """All curves of a panel as lines, its dots with two standard errors; a finite size has its limit's colour."""
     across = f"{panel}_{axis}"
-    marks = []
-    for tone, name in enumerate(v for v in data.data_vars if data[v].dims == (across,)):
+    marks, tones = [], {}
+    for name in (v for v in data.data_vars if data[v].dims == (across,)):
         line = name.removeprefix(f"{panel}_")
-        label = WORDS.get(line, line)
+        label, base = WORDS.get(line, line), line.partition("_finite")[0].partition("_512")[0]
+        tone = tones.setdefault(base, len(tones))
         # a third line may coincide with the second, which then shows in its gaps
-        dash = "dashed" if line == "ridge" else ("solid", "solid", "dash-dot")[tone]
-        marks.append(Curve(data[across], data[name], dash, tone=tone, label=label))
+        dash = "dashed" if line == "ridge" else "dotted" if base != line else ("solid", "solid", "dash-dot")[tone]
+        width = 2.0 if base != line else 1.5
+        marks.append(Curve(data[across], data[name], dash, tone=tone, label=label, width=width))
         if f"{name}_simulated" in data:
             where = data[f"{panel}_dots_{axis}"]
             error = 2 * data[f"{name}_spread"]
@@ -110,7 +122,7 @@ def panel_of(data, panel, axis, title, scale="linear"):
     title="Attention against ridge",
     source=place("Figure 1"),
     marks="DV",
-    size=(14, 4),
+    size=(14, 4.6),
     least=SIMULATED,
     settings=(
         (NULL, {**TANH, "c": 4, "gamma": 1}),
@@ -121,8 +133,9 @@ def fig_1(runs=4, seed=0, paper_size=False):
     """tanh attention, simulated and in the limit, and ridge: against gamma, against p, against the signal.
 
     (a) noise, p = 4096, n = 1024; (b) noise, n = 4096, gamma = 0.01; (c) p = 512, n = 2048, gamma = 0.01 and
-    w_K = w_Q = mu, where simulations leave the limit from a signal of about 2 on: the logits' shift is not small.
-    Dots have two standard errors; they are at an eighth of these p and n, in (c) at half, unless at the paper's size.
+    w_K = w_Q = mu, where simulations leave the limit from a signal of about 2 on: the logits' shift is not small, and
+    the finite-size equation (dotted, ours) follows it. Dots have two standard errors; they are at an eighth of these p
+    and n, in (c) at half, unless ``paper_size`` asks for the paper's, which takes about half an hour on two cores.
     """
     shrink = 1 if paper_size else 8
     tokens = 4096 // shrink
@@ -143,21 +156,36 @@ def fig_1(runs=4, seed=0, paper_size=False):
                 runs, seed + 1, lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}), "tanh"),
         ),
         "c": (
-            limits("snr", te.grid(0, 8, 41), {
-                "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)}),
+            limits("snr", te.grid(0, 8, 17), {
+                "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal),
+                "tanh_finite": (FINITE, {**aligned, "gamma": "0.01", "kernel_diagonal": "kept"})}),
             dots("snr", [0, 0.5, 1, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**aligned, "snr": x}), "tanh"),
         ),
-    }).assign_attrs(tokens=tokens)  # fmt: skip
+    }).assign_attrs(tokens=tokens, a=of_size(small), c=of_size(aligned))  # fmt: skip
 
 
 @fig_1.panels
 def panels_1(data):
     """Against the penalty, the dimension and the signal."""
     return [
-        panel_of(data, "a", "gamma", "noise, $c = 4$", "log"),
-        panel_of(data, "b", "p", rf"noise, $\gamma = 0.01$, $n = {data.attrs['tokens']}$", "log"),
-        panel_of(data, "c", "snr", r"$c = 0.25$, $\gamma = 0.01$, aligned"),
+        panel_of(data, "a", "gamma", f"noise, $c = 4$\n{data.attrs['a']} (paper: 4096, 1024)", "log"),
+        panel_of(data, "b", "p", rf"noise, $\gamma = 0.01${of_tokens(data)}", "log"),
+        against_signal(data),
     ]
+
+
+def of_tokens(data):
+    """The number of tokens of the dots as words in a title."""
+    return f"\ndots: $n = {data.attrs['tokens']}$ (paper: 4096)"
+
+
+def against_signal(data):
+    """Panel c: aligned weights, with a line from where on the limit is not the truth of the dots' sizes."""
+    title = r"$c = 0.25$, $\gamma = 0.01$, $w_K = w_Q = \mu$" + f"\n{data.attrs['c']} (paper: 512, 2048)"
+    panel = panel_of(data, "c", "snr", title)
+    label = "right of it the limit is\nnot the finite-$p$ truth"
+    border = Curve([2.0, 2.0], [0.0, 0.5], "dotted", tone=BLACK, label=label, width=1.0)
+    return replace(panel, marks=[*panel.marks, border])
 
 
 @declare_figure(
@@ -169,15 +197,18 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
 
     (a) p = 512, n = 2048, gamma = 1, w_K = w_Q = mu; (b) p = 2048, n = 512. With ``weights_file`` the dots of (b) use
     the file's own W_K^T W_Q, whatever its structure, at p of the file and n = p/4; lines stay those of the identity.
-    Dots have two standard errors; they are at an eighth of these p and n unless at the paper's size.
+    Dots have two standard errors; they are at an eighth of these p and n unless at the paper's size (minutes).
+    In (a) attention is the better one on noise too: at large gamma it is wherever nu + a1^2/c > c (tanh: 1.86 > 0.25),
+    so that "generally larger" fails here.
     """
     shrink = 1 if paper_size else 8
     signal = {"c": "0.25", "gamma": 1}
     lines = {"tanh": TANH, "exp_clip": EXP, "softmax": {"nonlinearity": "softmax"}}
     size = {"p": 2048 // shrink, "n": 512 // shrink} if weights_file is None else _given(weights_file)
-    left = limits("snr", te.grid(0, 8, 41), {
+    left = limits("snr", te.grid(0, 8, 17), {
         "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}),
-        "clip": (ATTENTION, {**CLIP, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal)})  # fmt: skip
+        "clip": (ATTENTION, {**CLIP, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal),
+        "tanh_512": (FINITE, {**TANH, "p": 512, "n": 2048, "gamma": 1, "weights": "aligned"})})  # fmt: skip
     gammas, few = te.grid("0.01", 10, 31, log=True), te.grid("0.01", 10, 4, log=True)
     right = [limits("gamma", gammas, {name: (ATTENTION, {**f, "c": 4}) for name, f in lines.items()})]
     for line, (name, f) in enumerate(lines.items()):
@@ -188,7 +219,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
         else:
             simulated = as_defined(runs, seed + line, lambda g, q={**f, **size}: {**q, "gamma": g})
         right.append(dots("gamma", few, simulated, name))
-    return te.side_by_side({"a": left, "b": right})
+    return te.side_by_side({"a": left, "b": right}).assign_attrs(b=of_size(size))
 
 
 def _softmax(size, runs, seed):
@@ -225,13 +256,21 @@ def _given(weights_file):
 def panels_2(data):
     """Against the signal and the penalty."""
     return [
-        panel_of(data, "a", "snr", r"$c = 0.25$, $\gamma = 1$, aligned"),
-        panel_of(data, "b", "gamma", "noise, $c = 4$", "log"),
-    ]
+        panel_of(
+            data, "a", "snr", r"$c = 0.25$, $\gamma = 1$, $w_K = w_Q = \mu$: attention is below ridge also at"
+            "\n" r"$|\mu|^2 = 0$, since $\nu + a_1^2/c > c$; \"generally larger\" needs $c$ of order one",
+        ),
+        panel_of(data, "b", "gamma", f"noise, $c = 4$\n{data.attrs['b']} (paper: 2048, 512)", "log"),
+    ]  # fmt: skip
 
 
 @declare_figure(
-    "liao2026.fig-3", title="The linear part of f", source=place("Figure 3"), marks="DV", size=(14, 4), least=SIMULATED
+    "liao2026.fig-3",
+    title="The linear part of f",
+    source=place("Figure 3"),
+    marks="DV",
+    size=(14, 4.6),
+    least=SIMULATED,
 )
 def fig_3(runs=4, seed=0, paper_size=False):
     """The clipped cubic against its linear share, and cos beside tanh and clip against p and against the signal.
@@ -260,19 +299,21 @@ def fig_3(runs=4, seed=0, paper_size=False):
                 runs, seed + 1, lambda p: {**COS, "p": p, "n": tokens, **level}), "cos"),
         ),
         "c": (
-            limits("snr", te.grid(0, 8, 41), {k: (ATTENTION, {**f, **signal}) for k, f in three.items()}),
+            limits("snr", te.grid(0, 8, 17), {
+                **{k: (ATTENTION, {**f, **signal}) for k, f in three.items()},
+                "cos_finite": (FINITE, {**flat, "gamma": "0.01", "kernel_diagonal": "kept"})}),
             dots("snr", [0, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**flat, "snr": x}), "cos"),
         ),
-    }).assign_attrs(tokens=tokens)  # fmt: skip
+    }).assign_attrs(tokens=tokens, c=of_size(flat))  # fmt: skip
 
 
 @fig_3.panels
 def panels_3(data):
     """Against the linear share, the dimension and the signal."""
     return [
-        panel_of(data, "a", "r", r"clipped cubic, $c = \gamma = 1$, $|\mu|^2 = 1$"),
-        panel_of(data, "b", "p", rf"$\gamma = 1$, $|\mu|^2 = 1$, $n = {data.attrs['tokens']}$", "log"),
-        panel_of(data, "c", "snr", r"$c = 0.25$, $\gamma = 0.01$, aligned"),
+        panel_of(data, "a", "r", rf"$c = \gamma = 1$, $|\mu|^2 = 1${of_tokens(data)}"),
+        panel_of(data, "b", "p", rf"$\gamma = 1$, $|\mu|^2 = 1${of_tokens(data)}", "log"),
+        against_signal(data),
     ]
 
 
@@ -294,7 +335,8 @@ def fig_4(c="1"):
 @fig_4.panels
 def panels_4(data):
     """One panel; orthogonal weights are dashed."""
-    return [paired(data, "orthogonal", WORDS.get, rf"$c = {data.attrs['c']}$, $\gamma = 1$, unit weights")]
+    title = rf"limits, $c = {data.attrs['c']}$, $\gamma = 1$, $|w_K| = |w_Q| = 1$"
+    return [paired(data, "orthogonal", WORDS.get, title)]
 
 
 def paired(data, other, words, title):
@@ -319,7 +361,7 @@ def fig_5(ratios=("0.25", "1", "4")):
 @fig_5.panels
 def panels_5(data):
     """One panel; ridge is dashed."""
-    words = r"$\gamma = 1$, unit weights along the signal"
+    words = r"limits, $\gamma = 1$, $w_K = w_Q = \mu/|\mu|$"
     return [paired(data, "ridge", lambda v: v.replace("_", ", $p/n$ = "), words)]
 
 

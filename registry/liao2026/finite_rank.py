@@ -59,7 +59,7 @@ def shift(m):
     return found if part.keys else Piecewise((0, Eq(m.snr, 0)), (found, True))
 
 
-FAR_RANK = Exceeds(shift, shift_level, EPS2 + SAYS, MEANING)
+FAR_RANK = Exceeds(shift, shift_level, EPS2 + SAYS + "; see liao2026.finite-size-error", MEANING)
 
 
 @result(

@@ -4,10 +4,11 @@ The shift is kept to first order only, so the limit is good while its mean squar
 and Sigma = I + mu mu^T on the span of mu, w_K and w_Q, that is eps2 = tr(N Sigma N^T Sigma)/p.
 """
 
-from sympy import Eq, Integer, Max, Or, Piecewise, Rational, Symbol, oo, sqrt
+from sympy import Eq, Integer, Max, Or, Piecewise, Rational, Symbol, oo, sqrt, true
 
 from theorem_engine import Exceeds
 from theorem_engine.base.errors import OutOfDomain
+from theorem_engine.language.application import EntryFunction
 from theorem_engine.registry.liao2026.moments import moments_of
 from theorem_engine.registry.liao2026.notation import diagonal, level, p
 
@@ -110,7 +111,26 @@ SAYS = (
     "relatively by eps2/8 or more (eps2/3 is usual), else by less or more and on either side; above 0.3 the limit is "
     "not usable"
 )
-FAR = Exceeds(_shift, shift_level, EPS2 + SAYS, MEANING)
+#: Nonlinearities whose error at finite p takes a second or two; of the others it is left to who asks for it.
+QUICK, ALONG = ("tanh", "sin", "cos"), ("aligned", "unit-aligned", "none")
+
+
+def at_this_size(m):
+    """Where the error at this p and n is quickly found, and that error: weights along the signal, or none."""
+    if m.p is None or m.n is None or m.nonlinearity not in QUICK or _file(m) is not None:
+        return None
+    if not m.has("gamma") or m.gamma is None or not (m.weights is None or m.weights in ALONG):
+        return None
+    is_bare = m.weights is None
+    bare = dict.fromkeys(("key_norm2", "query_norm2", "key_query", "key_along", "query_along"), 0)
+    error = EntryFunction("liao2026.finite-size-error").at(m, **(bare if is_bare else {}))
+    return (Eq(m.key_norm2 * m.query_norm2, 0) if is_bare else true), error
+
+
+FAR = Exceeds(
+    _shift, shift_level, EPS2 + SAYS, MEANING, refined=at_this_size,
+    says="; expected at this p with the diagonal zeroed: an error of {value} (liao2026.finite-size-error)",
+)  # fmt: skip
 #: Of the masked softmax, which is an exponential; unmasked it is ridge regression.
 FAR_SOFTMAX = Exceeds(lambda m: _shift(m) if m.masked else None, lambda m: EVEN, EPS2 + SAYS, MEANING)
 FAR_WINDOW = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from theorem_engine.base.errors import (
     Infeasible,
     MissingParameter,
     OutOfDomain,
+    TheoremEngineError,
     UnknownParameter,
     ValidityWarning,
     nearest,
@@ -226,7 +228,39 @@ def _warn(
             found = test(*numbers)
         message = warn.told(found)
         if message is not None:
+            message += _refined(entry, warn, tuple(floats), chosen, numbers)
             warnings.warn(ValidityWarning(f"{entry.id}: {message}"), stacklevel=stacklevel)
+
+
+def _refined(
+    entry: Entry, warn: Any, present: tuple[Any, ...], chosen: tuple[tuple[str, Any], ...], numbers: list[Any]
+) -> str:
+    """What a caution knows better, in words; nothing where it does not, or where its own method fails."""
+    better = _better(entry, warn, present, chosen) if getattr(warn, "refined", None) is not None else []
+    if not better:
+        return ""
+    holds, expression = better
+    try:
+        if not bool(holds(*numbers)[0]):
+            return ""
+        (value,) = expression(*numbers)
+    except TheoremEngineError:
+        return ""
+    return str(warn.says).format(value=f"{float(value):.4g}") if math.isfinite(value) else ""
+
+
+@cache
+def _better(
+    entry: Entry, warn: Any, present: tuple[Any, ...], chosen: tuple[tuple[str, Any], ...]
+) -> list[Callable[..., Any]]:
+    """Compiled: when a caution knows better, and what."""
+    from theorem_engine.backends import get_backend
+
+    options = dict(chosen)
+    found = warn.better(options, _view(entry, options))
+    if not all(part.free_symbols <= set(present) for part in found):
+        return []
+    return [get_backend("float64").function(present, [part]) for part in found]
 
 
 def _as_tested(value: Any) -> Any:

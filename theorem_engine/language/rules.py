@@ -350,6 +350,17 @@ class Exceeds(Caution):
     message: str
     meaning: str
     outputs: tuple[str, ...] = ()
+    #: A condition and an expression that is true where the statement is off, as a function of the options, and what to
+    #: say of its {value}; it is evaluated at single points only, and only where there is something to tell.
+    refined: Callable[[Mapping[str, Any]], tuple[Any, Any] | None] | None = None
+    says: str = ""
+
+    def better(self, options: Mapping[str, Any], view: Any) -> list[Any]:
+        """Condition and expression in the letters that were given, or nothing."""
+        found = None if self.refined is None else self.refined(view)
+        if found is None:
+            return []
+        return list(found) if view is options else [view.resolved(part) for part in found]
 
     def parts(self, options: Mapping[str, Any], view: Any) -> list[Any]:
         """The number and its level, where there is one; in the letters that were given."""

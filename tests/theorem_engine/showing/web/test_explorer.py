@@ -36,7 +36,7 @@ def port(book):
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        for _ in range(600):
+        for _ in range(2400):
             try:
                 socket.create_connection(("127.0.0.1", number), 1).close()
                 break

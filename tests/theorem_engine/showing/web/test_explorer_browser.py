@@ -36,7 +36,7 @@ def address(book):
         [sys.executable, "-m", "theorem_engine", "serve", str(book), "--port", str(port), "--jobs", "1"],
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    for _ in range(600):
+    for _ in range(2400):
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
             break

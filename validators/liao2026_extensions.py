@@ -344,7 +344,7 @@ def aligned_share(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     return repeat(one, count)
 
 
-@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=("attention", "ridge"))
+@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=("attention", "ridge", "gap"))
 def equal_strength(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Errors on noise of attention and of ridge, each at gamma times the mean eigenvalue of its own matrix."""
     p, n = sizes(point)
@@ -358,6 +358,6 @@ def equal_strength(point: Point, rng: Generator, count: int) -> dict[str, Array]
         for name, features in (("attention", attention), ("ridge", tokens)):
             strength = float(np.sum(features**2)) / n**2
             found[name] = _forms(features, labels, gamma * strength)["error"]
-        return found
+        return {**found, "gap": found["attention"] - found["ridge"]}
 
     return repeat(one, count)

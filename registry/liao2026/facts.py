@@ -114,10 +114,7 @@ def invariances(m, *, attention):
     assumes=ASSUMED,
     regime=LIMIT,
     warns=(STIFF_FIXED,),
-    checks=(
-        "liao2026_extensions.equal_strength",
-        Unchecked("gap", because="the difference of the two, which are measured"),
-    ),
+    checks=("liao2026_extensions.equal_strength",),
     marks="NE",
     notes=(
         "Conjecture: the gap is never negative. M1 = nu + a1^2/c is the mean eigenvalue of K^T X^T X K/n on noise, c "

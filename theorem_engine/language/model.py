@@ -140,10 +140,12 @@ class Model:
 
     @property
     def rules(self) -> tuple[Any, ...]:
-        """Which letters exclude each other, for parts with more than one way, and which go together."""
+        """Which letters exclude each other or must be given, for parts that leave a choice, and which go together."""
         found: list[Any] = []
         for _, part in self.parts:
-            found += [part.rule()] if len(part.ways) > 1 else []
+            # the letters of an only way may have been declared for models with several
+            is_open = part.is_needed and any(x.is_optional for way in part.ways for x in way.letters)
+            found += [part.rule()] if len(part.ways) > 1 or is_open else []
             found += [rule for way in part.ways for rule in way.rules]
         return tuple(found)
 

@@ -67,8 +67,9 @@ class OneOf(Rule):
         if len(touched) > 1:
             clash = ", ".join(n for group in touched for n in group if n in given)
             raise UnknownParameter(f"{entry.id}: {clash} were given together; give {self._listed()}, not both")
-        if self.required and not (touched and all(name in given for name in touched[0])):
-            raise MissingParameter(f"{entry.id} needs {self._listed()}")
+        is_whole = bool(touched) and all(name in given for name in touched[0])
+        if not is_whole and (self.required or touched):
+            raise MissingParameter(f"{entry.id} needs {self._listed()}{'' if self.required else ', or none of them'}")
 
     def text(self) -> str:
         """The groups."""
@@ -81,8 +82,13 @@ class OneOf(Rule):
         return {name for group in self.groups for name in group} - set(keep)
 
     def wants(self, name: str, entry: Any, given: Mapping[str, Any]) -> bool | None:
-        """Every letter of the group that was not left out."""
-        return True if self.required and any(name in group for group in self.groups) else None
+        """Every letter of the group that was not left out, or that was begun."""
+        group = next((group for group in self.groups if name in group), ())
+        return True if group and (self.required or any(other in given for other in group)) else None
+
+    def restricts(self, name: str) -> bool:
+        """A group that need not be given begins with its first letter."""
+        return not self.required and any(name in group[1:] for group in self.groups)
 
     def shown(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The first group, where one is needed."""

@@ -264,3 +264,8 @@ def test_an_explanation_takes_options_that_are_ways(inner):
     assert told.options["f"] == "odd"
     assert "canonical" not in str(told)
     assert {"c", "gamma"} == {q.name for q in told.quantities if q.role == "given"}
+
+
+def test_the_only_way_to_describe_a_part_is_asked_for_though_its_letter_may_be_left_out_elsewhere():
+    with pytest.raises(MissingParameter, match="nonlinearity"):
+        te.predict("liao2026.token-moments-error", c=1, gamma=1, snr=0)

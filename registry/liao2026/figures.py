@@ -197,7 +197,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
 
     (a) p = 512, n = 2048, gamma = 1, w_K = w_Q = mu; (b) p = 2048, n = 512. With ``weights_file`` the dots of (b) use
     the file's own W_K^T W_Q, whatever its structure, at p of the file and n = p/4; lines stay those of the identity.
-    Dots have two standard errors; they are at an eighth of these p and n unless at the paper's size, which takes minutes.
+    Dots have two standard errors; they are at an eighth of these p and n unless at the paper's size (minutes).
     In (a) attention is the better one on noise too: at large gamma it is wherever nu + a1^2/c > c (tanh: 1.86 > 0.25),
     so that "generally larger" fails here.
     """

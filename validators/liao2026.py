@@ -211,7 +211,7 @@ def surrogate_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     return regression_errors(point, rng, count, surrogate)
 
 
-@simulator(size=SIZE, orders=(1.0,), cost=3.0, series_from=series_from, covers=("error",))
+@simulator(size=SIZE, cost=3.0, covers=("error",))
 def raw_ridge_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error of ridge regression on the tokens themselves."""
 

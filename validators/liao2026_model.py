@@ -22,6 +22,10 @@ Generator = np.random.Generator
 SIZE = 160
 #: Tokens and dimensions from which on corrections to the limit are taken for a series.
 FEWEST = 24
+#: Sizes at which that series is begun lie below this: it needs eight times as large ones too.
+MOST = 64
+#: By how much the ratio of such small numbers may be off, relative to it.
+OFF = 5e-4
 #: Laws of the entries of Z, the theorem's own first: all of variance one, with other fourth moments.
 TOKEN_LAWS = ("gaussian", "rademacher", "student-5")
 
@@ -95,9 +99,19 @@ def sizes(point: Point) -> tuple[int, int]:
 
 
 def series_from(point: Point) -> int:
-    """The size at which both numbers are at least ``FEWEST``: from there on corrections fall like a series in 1/p."""
+    """The size from which on corrections fall like a series in 1/p, up to ``MOST``; zero if there is none.
+
+    Both numbers are at least ``FEWEST`` there, and whole numbers of this size and of twice it have the ratio asked for
+    up to ``OFF``: a ratio that is rounded moves the limit, and that is no term of a series.
+    """
     c = float(point["p"]) / float(point["n"]) if "p" in point and "n" in point else float(point["c"])
-    return int(np.ceil(FEWEST * np.sqrt(max(c, 1 / c))))
+    least = int(np.ceil(FEWEST * np.sqrt(max(c, 1 / c))))
+    return next((size for size in range(least, MOST) if max(_off(c, size), _off(c, 2 * size)) < OFF), 0)
+
+
+def _off(c: float, size: int) -> float:
+    p, n = sizes({"c": c, "size": size})
+    return abs(p / (c * n) - 1)
 
 
 def make_vectors(point: Point, p: int) -> Array:

@@ -352,3 +352,17 @@ def test_the_fourth_moment_of_the_tokens_moves_the_error_of_an_even_function_of_
     for low, high in (("student-5", "gaussian"), ("gaussian", "rademacher")):
         gap = found[high][0] - found[low][0]
         assert gap > 4 * np.hypot(found[high][1], found[low][1])
+
+
+@pytest.mark.parametrize("point", [{"c": 0.5}, {"c": 0.357}, {"p": 214, "n": 208}, {"c": 3.1}])
+def test_the_smallest_sizes_of_a_series_have_the_ratio_asked_for(point):
+    c = point.get("c") or point["p"] / point["n"]
+    begin = model.series_from(point)
+    for size in (begin, 2 * begin):
+        p, n = model.sizes({"c": c, "size": size})
+        assert min(p, n) >= 0.8 * model.FEWEST
+        assert abs(p / n / c - 1) < model.OFF
+
+
+def test_there_is_no_series_where_it_would_need_sizes_out_of_reach():
+    assert model.series_from({"c": 0.01}) == 0

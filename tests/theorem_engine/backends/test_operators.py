@@ -265,3 +265,19 @@ def test_operators_print_as_mathematics():
     assert r"\min_{t}" in sympy.latex(Minimum(t**2, over={t: (0, 1)}))
     assert r"\leftarrow" in sympy.latex(Recurrence.of({x: x + 1}, {x: 0}, n))
     assert r"\dot{x}" in sympy.latex(Flow.of({x: -x}, {x: 1}, t))
+
+
+@pytest.mark.parametrize(("growth", "digits"), [("1/5", 30), ("9/20", 30)])
+def test_means_of_bodies_that_grow_like_a_gaussian_are_not_cut_off(growth, digits):
+    """E exp(b Z^2) is (1 - 2 b)^(-1/2): the density alone falls long before the product does."""
+    rate = sympy.Rational(growth)
+    quick, slow = both([], GaussianMean(sympy.exp(rate * x**2), x), [], digits)
+    with mp.workdps(digits + 10):
+        exact = 1 / mp.sqrt(1 - 2 * mp.mpf(rate.p) / rate.q)
+        assert abs(slow - exact) < mp.mpf(10) ** (3 - digits)
+    assert quick == pytest.approx(float(exact), rel=1e-10)
+
+
+def test_a_body_that_outgrows_the_density_has_no_mean_at_many_digits():
+    with mp.workdps(20), pytest.raises(NotConverged):
+        SLOW.function([], [GaussianMean(sympy.exp(x**2), x)])()

@@ -28,6 +28,8 @@ PLACES_OF_THE_OUTER = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
 GROWTH = 4
 #: Frequencies that are followed, and how far the normal density spreads them.
 FASTEST, SPREAD = 1e4, 9
+#: How often the range is made half as long again for a body that grows.
+EXTENSIONS = 9
 
 
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -127,8 +129,27 @@ def _reach() -> Any:
     return mp.ceil(mp.sqrt(2 * mp.ln(10) * (mp.dps + 5))) + 4
 
 
+def _far_enough(functions: Callable[[Any], list[Any]], count: int) -> int:
+    """Where the density has made nothing of the body too, which may grow like a Gaussian itself."""
+    reach = int(_reach())
+    for _ in range(EXTENSIONS):
+        sizes, ends = [mp.zero] * count, [mp.zero] * count
+        for k in range(-3 * reach, 3 * reach + 1):
+            if abs(k) < 3 * (reach - 1) and k % 3:
+                continue
+            x = mp.mpf(k) / 3
+            found = [abs(v) * _density(x) for v in functions(x)]
+            sizes = [max(a, b) for a, b in zip(sizes, found, strict=True)]
+            if abs(k) >= 3 * (reach - 1):
+                ends = [max(a, b) for a, b in zip(ends, found, strict=True)]
+        if all(end * reach <= mp.eps * size for end, size in zip(ends, sizes, strict=True)):
+            return reach
+        reach += reach // 2
+    raise NotConverged("Gaussian mean: the body grows nearly as fast as the density falls")
+
+
 def _between(function: Callable[[Any], Any], places: list[Any]) -> Any:
-    reach = _reach()
+    reach = _far_enough(lambda x: [function(x)], 1)
     inner = [x for x in places if -reach < x < reach]
     return integrate(lambda x: function(x) * _density(x), -reach, *inner, reach)
 
@@ -148,7 +169,7 @@ def _first_step(band: Numeric | None, place: Callable[[Any], tuple[Any, ...]]) -
 
 def _line(functions: Callable[[Any], list[Any]], count: int, step: Any) -> list[Any]:
     """Halve the step of the trapezoid rule until every sum stands still."""
-    reach = int(_reach())
+    reach = _far_enough(functions, count)
 
     def add(nodes: list[Any]) -> tuple[list[Any], list[Any]]:
         sums, sizes = [mp.zero] * count, [mp.zero] * count

@@ -71,7 +71,7 @@ def rank_part(m, least=1):
     """The weights of a setting: rows given, those of a file, or none."""
     if m.has("weights_file") and m.weights_file is not None:
         keys, queries = m.weights_file.keys, m.weights_file.queries
-    elif m.keys is None and m.queries is None:
+    elif not m.has("keys") or (m.keys is None and m.queries is None):
         keys = queries = ()
     elif m.keys is None or m.queries is None:
         raise MissingParameter(f"{m.owner} needs keys and queries together: the rank part is sum k_r q_r^T")

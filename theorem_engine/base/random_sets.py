@@ -70,8 +70,10 @@ def statistical_error(each: Any, together: Any) -> Any:
     with np.errstate(all="ignore"):
         # squares of large numbers overflow, those of their ratios do not
         size = np.maximum(np.max(np.abs(rows), axis=0), 1e-300)
-        spread = quantile * size * (np.std(rows / size, axis=0, ddof=1) / np.sqrt(COUNT))
-    return spread + np.abs(np.mean(rows, axis=0) - np.asarray(together, dtype=float))
+        ratios = rows / size
+        spread = quantile * size * (np.std(ratios, axis=0, ddof=1) / np.sqrt(COUNT))
+        apart = size * np.abs(np.mean(ratios, axis=0) - np.asarray(together, dtype=float) / size)
+    return spread + apart
 
 
 def standard_error(computation: Callable[[], Any]) -> Any:

@@ -146,7 +146,7 @@ class Kernel:
     given=(gamma, f, level, r, label_mean, fourth, kept, scale, keys, queries),
     outputs={"error": ERROR, "A": "y^T Q y/n"},
     needs={"noise": "liao2026.noise-resolvent"},
-    given_rules=(*FUNCTION_RULES, OneOf((("keys", "queries"), ("weights",)), required=False)),
+    given_rules=(*FUNCTION_RULES, OneOf((("keys", "queries"), ("weights",)), required=False, whole=True)),
     requires=(CUBIC,),
     assumes=(SIGNAL, "f is bounded or grows linearly; the tokens' noise is symmetric with fourth moment k4"),
     regime=Limit(

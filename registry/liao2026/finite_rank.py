@@ -26,7 +26,7 @@ OURS = Source.unpublished("an extension of arXiv 2506.18656 v2, derived for this
 #: Letters of the weights, and what goes together.
 WEIGHTS = (scale, keys, queries, rank_file)
 WEIGHT_RULES = (
-    OneOf((("keys", "queries"), ("weights_file",)), required=False),
+    OneOf((("keys", "queries"), ("weights_file",)), required=False, whole=True),
     OneOf((("scale",), ("weights_file",)), required=False),
 )
 SIGNAL = (

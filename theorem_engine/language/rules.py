@@ -55,6 +55,8 @@ class OneOf(Rule):
 
     groups: tuple[tuple[str, ...], ...]
     required: bool = True
+    #: Whether a group that is begun must be ended, its letters having no defaults.
+    whole: bool = False
 
     def _listed(self) -> str:
         # "c or p and n" could be read in two ways
@@ -68,7 +70,7 @@ class OneOf(Rule):
             clash = ", ".join(n for group in touched for n in group if n in given)
             raise UnknownParameter(f"{entry.id}: {clash} were given together; give {self._listed()}, not both")
         is_whole = bool(touched) and all(name in given for name in touched[0])
-        if not is_whole and (self.required or touched):
+        if not is_whole and (self.required or (touched and self.whole)):
             raise MissingParameter(f"{entry.id} needs {self._listed()}{'' if self.required else ', or none of them'}")
 
     def text(self) -> str:
@@ -84,11 +86,12 @@ class OneOf(Rule):
     def wants(self, name: str, entry: Any, given: Mapping[str, Any]) -> bool | None:
         """Every letter of the group that was not left out, or that was begun."""
         group = next((group for group in self.groups if name in group), ())
-        return True if group and (self.required or any(other in given for other in group)) else None
+        is_begun = self.whole and any(other in given for other in group)
+        return True if group and (self.required or is_begun) else None
 
     def restricts(self, name: str) -> bool:
         """A group that need not be given begins with its first letter."""
-        return not self.required and any(name in group[1:] for group in self.groups)
+        return self.whole and not self.required and any(name in group[1:] for group in self.groups)
 
     def shown(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The first group, where one is needed."""

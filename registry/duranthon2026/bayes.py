@@ -34,7 +34,6 @@ BETWEEN = "duranthon2026.element-wise-bound"
     identities=(
         SpecialValue({L: 1}, "risk", 0, points=({"nu": 2},), options=SPIKED),
         Derivative("risk", nu, applied("duranthon2026.bayes-slope"), points=PLACES[:1], options=SPIKED),
-        Derivative("risk", nu, applied("duranthon2026.bayes-slope"), points=PLACES[:1], options=MAX),
         Equation(own("risk", nu=nu / 2, L=2), applied(BETWEEN, L=2), points=({"nu": 3}, {"nu": 8}), options=SPIKED),
         Ordering(own("risk"), applied(BETWEEN), points=PLACES, options=SPIKED),
         Ordering(applied(BETWEEN), applied("duranthon2026.linear-risk"), points=PLACES, options=SPIKED),

@@ -27,6 +27,9 @@ from theorem_engine.registry.liao2026.resolvent import ERROR
 
 REDUCED = "a statement about the limit's own formula, whose error is measured where it is stated"
 NOISE = MODEL.only("ratio", "moments")
+#: Where identities are tried.
+PLACE = {"c": 1, "a1": "0.6", "b2": "0.04", "snr": 1, "key_norm2": 1, "query_norm2": 1, "key_query": 0,
+         "key_along": "0.5", "query_along": 0, "gamma": 1, "t": 2}  # fmt: skip
 factor = var("t", "t", "factor of the scaling", POSITIVE, default=2, typical=(0.5, 2))
 
 
@@ -77,10 +80,7 @@ def strong_alignment_error(m, *, null, attention):
     regime=LIMIT,
     warns=(FAR, STIFF_FIXED),
     checks=("liao2026_facts.changes",),
-    identities=tuple(
-        Equation(own(name, c=1, a1=Rational(3, 5), second_moment=Rational(2, 5), snr=1, gamma=1, t=2), 0)
-        for name in ("scaled", "flipped", "balanced")
-    ),
+    identities=tuple(Equation(own(name), 0, points=(PLACE,)) for name in ("scaled", "flipped", "balanced")),
     marks="AVN",
     notes=("mu -> -mu is one more; a diagonal d scales with t and flips with f.",),
 )

@@ -18,7 +18,6 @@ from theorem_engine import (
     TokenSum,
     corollary,
 )
-from theorem_engine.language.identity import Ordering, own
 from theorem_engine.registry.marion2025.notation import D, d, eps, gamma, var
 from theorem_engine.registry.marion2025.risk import MODEL, RISK
 
@@ -80,9 +79,6 @@ def between(component, length, freedom):
     assumes=(*MODEL, "k*, v* and the noise levels are known; the place is not"),
     error_kind="statistical",
     checks=("marion2025_bayes.posterior_mean", "marion2025_bayes.overlap"),
-    identities=(
-        Ordering(own("excess"), own("bound"), points=({"gamma": 1, "d": 20, "L": 3}, {"gamma": "0.5", "d": 8, "L": 5})),
-    ),
     marks="DVN",
     notes=(
         "The estimate is sum_l p_l X_l.v*, p the posterior of the place given all coordinates: where gamma is not one "

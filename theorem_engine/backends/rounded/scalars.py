@@ -44,7 +44,8 @@ def times(a: float, ea: float, b: float, eb: float) -> Pair | None:
     size = abs(value)
     is_exact = a == 0 or b == 0 or (size < 2.0**53 and a.is_integer() and b.is_integer())
     error = 0.0 if is_exact else _own(size)
-    if ea or eb:
+    # a zero that is one leaves nothing of the other's error
+    if (ea or eb) and (a or ea) and (b or eb):
         error += abs(a) * eb + abs(b) * ea + ea * eb + 3 * SMALLEST
     return (value, error) if size + error < math.inf else None
 
@@ -56,7 +57,7 @@ def over(a: float, ea: float, b: float, eb: float) -> Pair | None:
         return None
     value = a / b
     error = _own(abs(value)) if a else 0.0
-    if ea or eb:
+    if ea or (a and eb):
         # divided before it is multiplied: a product of small numbers underflows
         error += ea / room + abs(value) * (eb / room) + 3 * SMALLEST
     return (value, error) if abs(value) + error < math.inf else None
@@ -95,6 +96,8 @@ def error_function(value: float, x: float, error: float, squared: float = 0.0) -
 
     ``squared`` is how much of the rounded square of x an exponential takes, in units.
     """
+    if value == 0 and x == 0 and error == 0:
+        return 0.0
     near = max(abs(x) - error, 0.0)
     if not near < math.inf:
         return None

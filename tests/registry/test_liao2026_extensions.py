@@ -145,7 +145,7 @@ def test_fresh_tokens_of_noise_have_an_error_of_one_and_the_variance():
 
 def test_rows_that_do_not_fit_are_refused_in_a_sentence():
     common = {"c": 1, "gamma": 1, "nonlinearity": "tanh"}
-    with pytest.raises(MissingParameter, match="keys and queries together"):
+    with pytest.raises(MissingParameter, match="keys and queries"):
         te.predict("liao2026.finite-rank-error", keys="1", **common)
     with pytest.raises(OutOfDomain, match="not as many"):
         te.predict("liao2026.finite-rank-error", keys="1; 2", queries="1", **common)

@@ -244,7 +244,8 @@ def _refined(
         if not bool(holds(*numbers)[0]):
             return ""
         (value,) = expression(*numbers)
-    except TheoremEngineError:
+    except (TheoremEngineError, ArithmeticError, ValueError):
+        # a singular matrix is a ValueError of NumPy's; far from every size that can be met nothing better is known
         return ""
     return str(warn.says).format(value=f"{float(value):.4g}") if math.isfinite(value) else ""
 

@@ -7,24 +7,30 @@ import sympy
 
 import theorem_engine as te
 from theorem_engine import POSITIVE, Exceeds, Source, notation, result
+from theorem_engine.language import catalogue
 
 var = notation("refined")
 x = var("x", "x", "a number", POSITIVE)
 size = var("size", "n", "a size", POSITIVE)
 
 
-@result(
-    "refined.limit", title="A limit", source=Source.unpublished("a test"), given=(x, size), outputs={"value": "x"},
-    warns=(
-        Exceeds(
-            lambda options: x / size, lambda options: sympy.Rational(1, 10), "off by {number} > {level}", "off",
-            refined=lambda options: (x < 5, x / (1 + x / size)), says="; at this size {value}",
-        ),
-    ),
-)  # fmt: skip
 def limit(x, size):
     """What is left when the size is infinite."""
     return {"value": x}
+
+
+@pytest.fixture(autouse=True)
+def declared():
+    """An entry that knows better, taken out again afterwards."""
+    caution = Exceeds(
+        lambda options: x / size, lambda options: sympy.Rational(1, 10), "off by {number} > {level}", "off",
+        refined=lambda options: (x < 5, x / (1 + x / size)), says="; at this size {value}",
+    )  # fmt: skip
+    unpublished = Source.unpublished("a test")
+    facts = {"title": "A limit", "source": unpublished, "given": (x, size), "outputs": {"value": "x"}}
+    entry = result("refined.limit", warns=(caution,), **facts)(limit)
+    yield
+    catalogue.forget(entry)
 
 
 def told(**point):

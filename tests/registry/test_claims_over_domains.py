@@ -31,7 +31,9 @@ DRAWN = {"marion2025.stochastic-pgd"}
 #: Seconds each, for code that is compiled or searches that are long.
 LONG = {
     "liao2026.limits", "liao2026.class-imbalance", "liao2026.softmax", "duranthon2026.length-asymptotics",
-    "marion2025.critical-lambda", "marion2025.pgd",
+    "marion2025.critical-lambda", "marion2025.pgd", "liao2026.invariances", "liao2026.finite-rank-error",
+    "liao2026.fresh-token-error", "liao2026.imbalanced-error", "liao2026.token-moments-error",
+    "liao2026.strong-alignment-error", "liao2026.equal-strength-gap", "classics.edge-of-chaos",
 }  # fmt: skip
 QUICK = [e for e in ENTRIES if not e.costly and e.id not in {*FEWER, *DRAWN, *LONG}]
 #: A useful error, as a multiple of the true one.

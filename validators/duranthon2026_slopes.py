@@ -1,5 +1,7 @@
 """Slopes of the Bayes risk, noise of gradients where it is attained, and the valley of mismatched linear weights."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from .duranthon2026_model import labels, lengths, posterior, sequences
@@ -64,6 +66,24 @@ def _gradients(point, rng, count):
         yield error**2, np.einsum("nl,nl->n", slopes, slopes), np.einsum("nl,nl->n", chances, chances)
 
 
+def _key_of(point):
+    """What a pilot depends on, as something that can be kept by."""
+    numbers, shares = lengths(point)
+    names = ("task", "nu", "delta", "tokens")
+    pairs = tuple(zip(numbers.tolist(), shares.tolist(), strict=True))
+    return pairs, tuple((name, point[name]) for name in names if name in point)
+
+
+@lru_cache(maxsize=64)
+def _first_ratios(pairs, items):
+    """Curvatures and ratios on sequences of their own, drawn once for a point."""
+    point = {**dict(items), "L": dict(pairs)}
+    drawn = _gradients(point, np.random.default_rng([2509, 21938]), PILOT)
+    error, *norms = [np.concatenate(x) for x in zip(*drawn, strict=True)]
+    bends = [norm.mean() for norm in norms]
+    return bends, [(error * norm).mean() / max(bend, 1e-300) for norm, bend in zip(norms, bends, strict=True)]
+
+
 # a ratio of means over the pilot is off by its noise, whose square over the pilot is far below this
 @simulator(covers=("coefficient", "key", "value", "bayes"), systematic=1e-4)
 def gradient_noise(point, rng, count):
@@ -72,12 +92,9 @@ def gradient_noise(point, rng, count):
     A component of a token beside k* and v* is standard normal, whatever the rest, so that of a gradient in k has the
     square |slope in the scores|^2 error^2, and the curvature is the mean of |slope|^2.
     """
-    parts = [np.concatenate(x) for x in zip(*_gradients(point, rng, PILOT), strict=True)]
-    error, *norms = parts
-    bends = [norm.mean() for norm in norms]
+    bends, ratios = _first_ratios(*_key_of(point))
     if min(bends) == 0:
         raise ValueError("a single token leaves nothing to choose: the risk does not depend on k")
-    ratios = [(error * norm).mean() / bend for norm, bend in zip(norms, bends, strict=True)]
     error, *norms = [np.concatenate(x) for x in zip(*_gradients(point, rng, count), strict=True)]
     key, value = (ratio + (error - ratio) * norm / bend for ratio, norm, bend in zip(ratios, norms, bends, strict=True))
     return {"coefficient": key + value, "key": key, "value": value, "bayes": error}
@@ -89,14 +106,22 @@ def mismatched_valley(point, rng, count):
     if point["activation"] != "linear":
         raise ValueError("only linear weights of a long key are its score alone")
 
-    def drawn(number):
-        features, answers = [], []
-        for tokens, hidden in sequences(point, rng, number, 2):
-            features.append(np.einsum("nl,nl->n", tokens[:, :, 0], tokens[:, :, 1]))
-            answers.append(labels(point, rng, tokens, hidden))
-        return np.concatenate(features), np.concatenate(answers)
+    features, answers = _features(point, rng, count)
+    return {"risk": (answers - _valley_slope(*_key_of(point)) * features) ** 2}
 
-    features, answers = drawn(PILOT)
-    slope = (features * answers).mean() / (features**2).mean()
-    features, answers = drawn(count)
-    return {"risk": (answers - slope * features) ** 2}
+
+def _features(point, rng, count):
+    """sum_l z*_l chi*_l of sequences, and their labels."""
+    features, answers = [], []
+    for tokens, hidden in sequences(point, rng, count, 2):
+        features.append(np.einsum("nl,nl->n", tokens[:, :, 0], tokens[:, :, 1]))
+        answers.append(labels(point, rng, tokens, hidden))
+    return np.concatenate(features), np.concatenate(answers)
+
+
+@lru_cache(maxsize=64)
+def _valley_slope(pairs, items):
+    """The best multiple, on sequences of its own."""
+    point = {**dict(items), "L": dict(pairs)}
+    features, answers = _features(point, np.random.default_rng([2509, 21939]), PILOT)
+    return (features * answers).mean() / (features**2).mean()

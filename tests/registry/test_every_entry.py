@@ -1,13 +1,11 @@
 """What holds for every entry of every paper, on the day it is added."""
 
-import warnings
-
 import numpy as np
 import pytest
 from mpmath import mp
 
 import theorem_engine as te
-from theorem_engine.base.errors import NotAvailable, ValidityWarning
+from theorem_engine.base.errors import NotAvailable
 from theorem_engine.checking.declarations import incomplete_words, missing_domains, unused_needs
 from theorem_engine.checking.numbers import bad_values, sample_points, wrong_derivatives
 
@@ -16,11 +14,8 @@ ENTRIES = te.entries()
 EVALUATED = [pytest.param(e, marks=pytest.mark.campaign if e.costly else ()) for e in ENTRIES]
 
 
-@pytest.fixture(autouse=True)
-def _validity_is_not_under_test():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ValidityWarning)
-        yield
+# whether a regime holds at a point is not under test here
+pytestmark = pytest.mark.filterwarnings("ignore::theorem_engine.base.errors.ValidityWarning")
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=str)

@@ -4,13 +4,12 @@ import ast
 import math
 import re
 import shlex
-import warnings
 
 import pytest
 from typer.testing import CliRunner
 
 import theorem_engine as te
-from theorem_engine.base.errors import BadRequest, OutOfDomain, ValidityWarning
+from theorem_engine.base.errors import BadRequest, OutOfDomain
 from theorem_engine.language.figure import figures
 from theorem_engine.showing.commandline.commands import app
 from theorem_engine.showing.example import example_of
@@ -24,11 +23,8 @@ HEAVY = {entry.id for entry in ENTRIES if entry.costly} | {"duranthon2026.inform
 EXAMPLES = [pytest.param(e, id=e.id, marks=pytest.mark.campaign if e.id in HEAVY else ()) for e in ENTRIES]
 
 
-@pytest.fixture(autouse=True)
-def _regimes_are_no_concern_here():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ValidityWarning)
-        yield
+# whether a regime holds at a point is not under test here
+pytestmark = pytest.mark.filterwarnings("ignore::theorem_engine.base.errors.ValidityWarning")
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=str)

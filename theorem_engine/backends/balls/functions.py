@@ -7,14 +7,15 @@ integrand is analytic on it, functions with a cut answer with a ball that is not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from flint import acb, arb, fmpq, fmpz
 
 from theorem_engine.backends.balls.claims import Unproved, claim
 from theorem_engine.base.errors import NotAvailable
+from theorem_engine.base.held import held
 
 #: What is not proved where a root is taken of a number that may be zero.
 ROOT = "provided that the statement takes no root of a negative number: one of them is enclosed around zero"
@@ -28,14 +29,9 @@ class _Integrator:
     asks_analytic = False
 
 
-@contextmanager
-def asking_analytic(asks: bool) -> Iterator[None]:
+def asking_analytic(asks: bool) -> AbstractContextManager[None]:
     """Functions of complex balls in this block answer as the integrator asks."""
-    before, _Integrator.asks_analytic = _Integrator.asks_analytic, asks
-    try:
-        yield
-    finally:
-        _Integrator.asks_analytic = before
+    return held(_Integrator, "asks_analytic", asks)
 
 
 def ball(x: Any) -> Any:

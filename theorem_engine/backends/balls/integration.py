@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from flint import acb, arb, ctx
 
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import asking_analytic, ball
+from theorem_engine.base.held import held
 
 #: Evaluations of one integrand after which it is given up; fewer where letters are intervals.
 BUDGET, COARSE_BUDGET = 60_000, 300
@@ -23,14 +24,9 @@ class _Manner:
     enough: float | None = None
 
 
-@contextmanager
-def accurate_to(enough: float) -> Iterator[None]:
+def accurate_to(enough: float) -> AbstractContextManager[None]:
     """Integrals in this block need this accuracy only, absolute where they are small."""
-    before, _Manner.enough = _Manner.enough, enough
-    try:
-        yield
-    finally:
-        _Manner.enough = before
+    return held(_Manner, "enough", enough)
 
 
 def enclose_integral(function: Callable[[Any], Any], low: Any, high: Any, size: Any = None) -> Any:

@@ -3,14 +3,10 @@
 import asyncio
 import http.client
 import json
-import os
 import socket
 import statistics
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -21,35 +17,7 @@ from theorem_engine.showing.web.openapi import description
 from theorem_engine.showing.web.questions import QUESTIONS, answer
 from theorem_engine.showing.web.workers import Late, Workers
 
-ROOT = Path(__file__).resolve().parents[4]
 POINT = {"kappa": "0.5", "nu": "0.5", "lam": "0.1", "gamma": "sqrt(1/2)", "d": 400, "L": 10}
-
-
-@pytest.fixture(scope="module")
-def port(book):
-    """A server on a free port, as a user starts it."""
-    with socket.socket() as line:
-        line.bind(("127.0.0.1", 0))
-        number = line.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "theorem_engine", "serve", str(book), "--port", str(number), "--jobs", "1"],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        for _ in range(2400):
-            try:
-                socket.create_connection(("127.0.0.1", number), 1).close()
-                break
-            except OSError:
-                assert process.poll() is None
-                time.sleep(0.1)
-        status, _ = asked(number, "predict", {"id": "gaussian.erf-mean", "point": {"t": 1, "g": "0.5"}})
-        assert status == 200
-        yield number
-        assert process.poll() is None, "the server lives to the end"
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 def sent(port, method, path, body=None, headers=None):

@@ -1,12 +1,6 @@
 """The explorer in a browser: a slider moves the curve, own points appear, a check is watched, a bad value is told."""
 
-import os
 import re
-import socket
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -22,29 +16,13 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not chromium.is_installed(), reason="make browser-test installs chromium-driver"),
 ]
-ROOT = Path(__file__).resolve().parents[4]
 #: Seconds to wait for anything; workers import the registry first.
 PATIENCE = 90
 
 
 @pytest.fixture(scope="module")
-def address(book):
-    with socket.socket() as line:
-        line.bind(("127.0.0.1", 0))
-        port = line.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "theorem_engine", "serve", str(book), "--port", str(port), "--jobs", "1"],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    for _ in range(2400):
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            break
-        except OSError:
-            time.sleep(0.1)
-    yield f"http://127.0.0.1:{port}"
-    process.terminate()
-    process.wait(20)
+def address(port):
+    return f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.thinned import every, thinned
 from theorem_engine import Proximal
 from theorem_engine.backends import get_backend
 from theorem_engine.registry.duranthon2026 import sample_loss
@@ -64,10 +65,11 @@ def functions(length):
     return QUICK.function(given, [alone.at(chi), alone.height]), QUICK.function([height, *given], [claim])
 
 
-@pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize(
-    "setting", [(0.3, 0.7, 1.0), (1.5, 0.3, 1.0), (6.0, 1.0, 0.5), (6.0, 2.0, 3.0), (0.6, 0.02, 4.0)]
-)
+#: Widths of scores and values, and the size of the fields.
+SETTINGS = [(0.3, 0.7, 1.0), (1.5, 0.3, 1.0), (6.0, 1.0, 0.5), (6.0, 2.0, 3.0), (0.6, 0.02, 4.0)]
+
+
+@pytest.mark.parametrize(("length", "setting"), thinned(every(LENGTHS, SETTINGS), 10))
 def test_where_the_lowest_is_certain_no_search_finds_a_lower_point(length, setting):
     """Searches from the uniform point, near vertices, and from far random points; claims are made often enough."""
     width_k, width_v, scale = setting

@@ -14,6 +14,7 @@ from scipy import special
 import theorem_engine as te
 from tests.registry import duranthon2026_steep
 from tests.registry import reference_attention as reference
+from tests.thinned import every, thinned
 
 t = sympy.Symbol("t")
 TASKS = ("spiked", "max")
@@ -81,12 +82,13 @@ STEEP = {
 }  # fmt: skip
 
 
+SETTINGS = [*every(TASKS, (0.0, 1e-3, 0.1, 1.0, 10.0)), ("spiked", 100.0), ("max", math.inf)]
+
+
 @pytest.mark.parametrize(
-    ("task", "nu"),
-    [*((task, nu) for task in TASKS for nu in (0.0, 1e-3, 0.1, 1.0, 10.0)), ("spiked", 100.0), ("max", math.inf)],
+    ("task", "nu", "lengths", "case"),
+    thinned([(*s, *c) for s in SETTINGS for c in every(("1", "2", "3", "uniform(1,3)"), STEEP)], 200),
 )
-@pytest.mark.parametrize("lengths", ["1", "2", "3", "uniform(1,3)"])
-@pytest.mark.parametrize("case", STEEP)
 def test_risk_of_steep_element_wise_weights(task, case, lengths, nu):
     point, weight, m = STEEP[case]
     first, second = reference.element_wise(task, weight, m, nu, LENGTHS[lengths][1])
@@ -126,9 +128,10 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize(("lengths", "m", "nu"), TOKENS)
-@pytest.mark.parametrize("kernel", reference.KERNELS)
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("task", "kernel", "lengths", "m", "nu"),
+    thinned([(*c, *t) for c in every(TASKS, reference.KERNELS) for t in TOKENS], 60),
+)
 def test_risk_of_normalised_weights(task, kernel, lengths, m, nu):
     if m < 0 and kernel == "relu":
         pytest.skip("a falling kernel is another statement")
@@ -151,41 +154,41 @@ OWN = {
 }
 
 
-@pytest.mark.parametrize(
-    ("nu", "lengths"),
-    [
-        (0.01, "3"),
-        (0.1, "2"),
-        (1.0, "uniform(1,3)"),
-        (10.0, "3"),
-        (100.0, "2"),
-        (5000.0, "3"),
-        (5000.0, "uniform(1,3)"),
-    ],
-)
-@pytest.mark.parametrize("case", OWN)
+#: Signals and lengths of searches.
+SEARCHED = [
+    (0.01, "3"),
+    (0.1, "2"),
+    (1.0, "uniform(1,3)"),
+    (10.0, "3"),
+    (100.0, "2"),
+    (5000.0, "3"),
+    (5000.0, "uniform(1,3)"),
+]
+
+
+@pytest.mark.parametrize(("case", "nu", "lengths"), thinned([(case, *s) for case in OWN for s in SEARCHED], 16))
 def test_minimal_risk_of_element_wise_weights_spiked(case, nu, lengths):
     point, weight = OWN[case]
     expected = _minimum("spiked", weight, nu, LENGTHS[lengths][1], 1e-4, 300)
     _agrees(_predict("minimal-risk", lengths, task="spiked", nu=nu, **point), expected)
 
 
-@pytest.mark.parametrize("nu", [0.05, 0.5, 3.0, math.inf])
-@pytest.mark.parametrize("case", OWN)
+@pytest.mark.parametrize(("case", "nu"), thinned(every(OWN, (0.05, 0.5, 3.0, math.inf)), 10))
 def test_minimal_risk_of_element_wise_weights_max(case, nu):
     point, weight = OWN[case]
     expected = _minimum("max", weight, nu, {2: 1.0}, 1e-2, 30)
     _agrees(_predict("minimal-risk", "2", task="max", nu=nu, **point), expected)
 
 
-@pytest.mark.parametrize("nu", [0.1, 1.0, 8.0])
+#: Without a search, three tokens are within reach.
+NORMALISED = [
+    *every(TASKS, ("softmax-plus-one", "softplus", "tanh", "relu"), ("2",)),
+    ("spiked", "relu", "half 1, half 3"),
+]
+
+
 @pytest.mark.parametrize(
-    ("task", "kernel", "lengths"),
-    [
-        *((task, kernel, "2") for task in TASKS for kernel in ("softmax-plus-one", "softplus", "tanh", "relu")),
-        # without a search, three tokens are within reach
-        ("spiked", "relu", "half 1, half 3"),
-    ],
+    ("task", "kernel", "lengths", "nu"), thinned([(*c, nu) for c in NORMALISED for nu in (0.1, 1.0, 8.0)], 10)
 )
 def test_minimal_risk_of_normalised_weights(task, kernel, lengths, nu):
     def moments(m):

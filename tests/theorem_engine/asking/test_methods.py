@@ -53,12 +53,22 @@ def test_a_claim_below_the_true_distance_is_told(monkeypatch):
 
 
 def test_what_a_method_cannot_do_stands_in_its_row():
+    start = {"kappa": "0.1", "nu": "0.2", "theta": "0.1", "eta": "0.1", "rho": "0.1"}
+    model = {"lam": "0.1", "gamma": "sqrt(1/2)", "d": 80, "L": 10}
+    steps = {"alpha": "0.001", "batch": 5, "steps": 3, "seed": 1}
+    methods = te.compare_methods("marion2025.stochastic-pgd", **start, **model, **steps)
+    assert all("RandomRecurrence" in row.refusal for row in methods.rows[1:])
+    assert methods.reference not in {"certified", "digits=30"}
+    assert max(map(len, str(methods).splitlines())) <= 80
+    json.dumps(methods.to_json(), allow_nan=False)
+
+
+@pytest.mark.campaign
+def test_digits_stand_in_where_nothing_is_proved():
     point = {"task": "max", "nu": 2, "L": 3, "activation": "softmax", "m_kk": 1, "m_vv": "0.8"}
     methods = te.compare_methods("duranthon2026.manifold-risk", **point)
     assert "two weights" in methods.rows[-1].refusal
     assert methods.reference != "certified"
-    assert max(map(len, str(methods).splitlines())) <= 80
-    json.dumps(methods.to_json(), allow_nan=False)
 
 
 def test_another_output_may_be_named_and_what_is_no_number_is_refused():

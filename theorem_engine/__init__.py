@@ -110,4 +110,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    # what this module imports for itself is nobody's business
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -11,7 +11,6 @@ import theorem_engine as te
 from tests.registry.fuzz_queries import make_query, shares
 from tests.registry.fuzz_values import PREAMBLE
 from tests.registry.fuzz_worker import Report, Worker
-from theorem_engine.base.errors import TheoremEngineError
 
 
 def run(count, seed, jobs=1, seconds=10.0, bases=24, chosen=None, progress=None):
@@ -27,9 +26,10 @@ def run(count, seed, jobs=1, seconds=10.0, bases=24, chosen=None, progress=None)
             workers.append(here.worker)
         try:
             query = make_query(job[0], seed, job[1], bases)
-        except TheoremEngineError as error:
-            # a point of an entry's own domain that is refused is a failure, not the end of the campaign
-            return Report(f"point {job[1]} of seed {seed}", job[0], (), "failed", [("no point is drawn", str(error))])
+        except Exception as error:
+            # a point of an entry's own domain that is refused, or worse, is a failure, not the end of the campaign
+            told = [("no point is drawn", f"{type(error).__name__}: {error}")]
+            return Report(f"point {job[1]} of seed {seed}", job[0], (), "failed", told)
         return here.worker.judge(query)
 
     try:

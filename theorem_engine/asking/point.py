@@ -155,7 +155,18 @@ def meets(relation: Any, values: Mapping[Any, Any]) -> bool:
     decided = decide(relation, values)
     if decided is not None:
         return decided
-    return bool(relation.xreplace({letter: as_sympy(values[letter]) for letter in letters}) == sympy.true)
+    exact = {letter: as_sympy(values[letter]) for letter in letters}
+    return bool(_elementary(relation).xreplace(exact) == sympy.true)
+
+
+@cache
+def _elementary(relation: Any) -> Any:
+    """A condition in functions that SymPy has numbers for; it compares no others, and a maximum of them fails."""
+    from theorem_engine.language.functions import SPECIAL, OwenT
+
+    while special := [part for part in relation.atoms(*SPECIAL) if not isinstance(part, OwenT)]:
+        relation = relation.xreplace({part: part.definition() for part in special})
+    return relation
 
 
 @cache

@@ -1,10 +1,12 @@
 """Strong signals and long sequences: leading orders, series, thresholds."""
 
 from sympy import (
+    And,
     Eq,
     Ge,
     Le,
     Ne,
+    Or,
     Piecewise,
     Rational,
     euler,
@@ -53,7 +55,7 @@ KNOWN = ("softmax", "linear", "centred-linear", "erf", "softplus", "element-wise
 activation = var(
     "activation", r"\sigma", "how scores become weights", Activation.of({name: ACTIVATIONS[name] for name in KNOWN})
 )
-strong = var("nu", r"\nu", "strength of the signal", nu.domain, typical=(Rational(1, 2), 40))
+strong = var("nu", r"\nu", "strength of the signal", nu.domain, typical=(10, 200))
 many = var("L", "L", "tokens in a sequence, a number or a distribution", L.domain, typical=(10, 2000))
 weak = var("nu", r"\nu", "strength of the signal", nu.domain, typical=(0, 2))
 
@@ -69,13 +71,27 @@ OF_LENGTHS = {
 }
 
 OUTPUTS = {
-    "leading": Output("first term of the risk", REAL),
-    "series": Output("the risk to the order known (see notes)", REAL),
+    "leading": Output("first term of the risk", Interval(0, 1)),
+    "series": Output("the risk to the order known (see notes)", Interval(0, 1)),
     "exponent": Output("rate of the exponential, 0 for a power law", REAL),
     "threshold": Output(
         "signal at which the risk turns; infinite where it never does", Interval(0, oo, right_open=False)
     ),
 }
+
+
+def _is_risk(options):
+    """The expansion in the inverse signal is a risk, in the letters of a query; where it is one at any signal, None."""
+    if options["task"] == "max":
+        if options["activation"] != "softmax":
+            return None
+        return And(Le(ARGMAX.lead() / nu, 1), Ge(12 * nu**2, pi**2))
+    leading, series, *_, known = _strong_spike(options["activation"])
+    # the variance in its own letters; what rounding takes of it is far below the mean length
+    of_lengths = {**OF_LENGTHS, variance: LengthMean(L**2, L) - LengthMean(L, L) ** 2, **known}
+    within = And(*(relation.xreplace(of_lengths) for relation in (Le(leading, 1), Ge(series, 0))))
+    # of a single token the statement itself says that nothing is left to expand
+    return Or(Le(LengthMean(L, L), 1), within)
 
 
 def _stated(leading, series, exponent, threshold, known=None):
@@ -103,6 +119,9 @@ def _stated(leading, series, exponent, threshold, known=None):
     requires=(
         FINITE_SPIKE,
         Holds(Ge(nu, Rational(1, 1000)), "the signal is no smaller than any expansion in its inverse can bear"),
+        Holds(
+            _is_risk, "the signal is so strong that the expansion is a risk (first term at most 1, series not below 0)"
+        ),
     ),
     recipe={b: Search(FLATTEST, 2, scan=33), w: Search(Rational(1, 4), 1)},
     checks=("duranthon2026_limits.strong_signal", "duranthon2026_limits.risk_threshold"),
@@ -128,7 +147,7 @@ def signal_asymptotics(m, *, minimal):
     if m.when(Eq(L, 1)):
         raise OutOfDomain("L=1 is outside the statement: a single token is the hidden one, no risk is left to expand")
     if m.task == "spiked":
-        return _strong_spike(m.activation)
+        return _stated(*_strong_spike(m.activation))
     if m.activation == "softmax":
         # the mean largest of the scores is that of the argmax
         series = mu / nu * (1 - pi**2 / (12 * nu**2))
@@ -138,19 +157,19 @@ def signal_asymptotics(m, *, minimal):
 
 
 def _strong_spike(activation):
-    """The spiked task as the signal grows: a first term, and those that are known beyond it."""
+    """The spiked task as the signal grows: first term, those known beyond it, rate, threshold, and what they use."""
     turn, others = _threshold(SPIKED, activation), length - 1
     if activation == "softmax":
         first = others / 2 * sqrt(pi / nu) * exp(-nu / 4)
         series = sum(euler(2 * n) / factorial(n) * (pi**2 / (4 * nu)) ** n for n in range(4))
-        return _stated(first, first * series, Rational(1, 4), turn)
+        return first, first * series, Rational(1, 4), turn, {}
     if activation == "linear":
-        return _stated(length / nu, length / nu - length**3 / (others * nu**2), 0, turn)
+        return length / nu, length / nu - length**3 / (others * nu**2), 0, turn, {}
     if activation == "centred-linear":
-        return _stated(others / nu, others / nu - others**2 / ((1 - inverse) * nu**2), 0, turn)
+        return others / nu, others / nu - others**2 / ((1 - inverse) * nu**2), 0, turn, {}
     if activation == "softplus":
         first = least_coefficient() / nu
-        return _stated(first, first, 0, turn)
+        return first, first, 0, turn, {}
     first, bend, known = sqrt(others) * sqrt(pi / (2 * nu)) * exp(-nu / 8), pi**2, {}
     if activation == "erf":
         # where the two densities cross they fall and rise as exp(-r/2) and exp(r/2), and an erf of width 4 w is off
@@ -158,7 +177,7 @@ def _strong_spike(activation):
         known = {w: Root(2 * w * normal_cdf(-w) - normal_pdf(w), w)}
         first *= 8 / pi * exp(w**2) * normal_cdf(-w)
         bend = 8 + 8 * w**2 * (1 - w**2)
-    return _stated(first, first * (1 - (bend + log(others) ** 2) / (2 * nu)), Rational(1, 8), turn, known)
+    return first, first * (1 - (bend + log(others) ** 2) / (2 * nu)), Rational(1, 8), turn, known
 
 
 def _threshold(here, activation):

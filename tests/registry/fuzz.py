@@ -13,11 +13,14 @@ from tests.registry.fuzz_values import PREAMBLE
 from tests.registry.fuzz_worker import Report, Worker
 
 
-def run(count, seed, jobs=1, seconds=10.0, bases=24, chosen=None, progress=None):
-    """Reports of ``count`` queries; the entries take turns, so that a campaign cut short has met them all."""
+def run(count, seed, jobs=1, seconds=10.0, bases=24, chosen=None, progress=None, after=0):
+    """Reports of ``count`` queries; the entries take turns, so that a campaign cut short has met them all.
+
+    The first ``after`` of them are left out: a campaign goes on where another was stopped.
+    """
     chosen = te.entries() if chosen is None else chosen
     numbers = [(index, name) for name, n in shares(chosen, count).items() for index in range(n)]
-    queries = [(name, index) for index, name in sorted(numbers)]
+    queries = [(name, index) for index, name in sorted(numbers)][after:]
     here, workers, reports = local(), [], []
 
     def judge(job):
@@ -79,6 +82,7 @@ def main(arguments=None):
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=10.0, help="time a query may take before it is left")
     parser.add_argument("--bases", type=int, default=24, help="valid points per entry that queries start from")
+    parser.add_argument("--after", type=int, default=0, help="how many of the queries were judged before")
     parser.add_argument("--entry", action="append", help="only entries whose id contains this text")
     parser.add_argument("--skip-costly", action="store_true", help="leave out entries that take long")
     parser.add_argument("--out", type=Path, help="file for the summary; it is printed otherwise")
@@ -100,7 +104,7 @@ def main(arguments=None):
     chosen = [entry for entry in te.entries() if not (given.skip_costly and entry.costly)]
     if given.entry:
         chosen = [entry for entry in chosen if any(part in entry.id for part in given.entry)]
-    run(given.count, given.seed, given.jobs, given.seconds, given.bases, chosen, progress)
+    run(given.count, given.seed, given.jobs, given.seconds, given.bases, chosen, progress, given.after)
     if not given.out:
         print(summary(reports))
     return 1 if any(report.failures for report in reports) else 0

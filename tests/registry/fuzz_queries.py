@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def make_query(entry_id, seed, index, bases=24):
     entry = te.entry(entry_id)
     key = [seed, zlib.crc32(entry_id.encode())]
     fixed = {name: value for name, value in CHEAP.items() if entry.costly and name in {x.name for x in entry.given}}
-    base = draw_point(entry, np.random.default_rng([*key, 0, index % bases]), fixed)
+    base = _base(entry_id, (*key, 0, index % bases), tuple(fixed.items()))
     rng = np.random.default_rng([*key, 1, index])
     parameters = {name: repr(value) for name, value in base.items()}
     count = 1 if rng.random() < 0.8 else 2
@@ -53,6 +54,12 @@ def make_query(entry_id, seed, index, bases=24):
     if rng.random() < 0.02:
         moved.append(_misname(parameters, rng))
     return Query(entry_id, tuple(parameters.items()), tuple(dict.fromkeys(moved)))
+
+
+@cache
+def _base(entry_id, seeds, fixed):
+    """A valid point; one that many queries start from is drawn once."""
+    return draw_point(te.entry(entry_id), np.random.default_rng(list(seeds)), dict(fixed))
 
 
 def _move(entry, parameters, rng):

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 import theorem_engine as te
 from tests.registry.duranthon2026_points import predict
-from theorem_engine.base.errors import NotAvailable, OutOfDomain
+from theorem_engine.base.errors import Infeasible, NotAvailable, OutOfDomain
 
 LAWS = {"uniform(1,3)": {1: 1 / 3, 2: 1 / 3, 3: 1 / 3}, "two": {1: 0.5, 5: 0.5}, "other": {2: 0.25, 7: 0.75}}
 LONG = {100: 0.5, 10000: 0.5}
@@ -135,14 +135,16 @@ def test_the_length_itself_varies_in_what_softplus_leaves_to_others(name):
 
     steep = size * (1 - 1 / (2 * math.pi)) + spread / (2 * math.pi)
     best = min(steep, minimize_scalar(height, bounds=(0, 8), method="bounded", options={"xatol": 1e-8}).fun)
-    found = predict("signal-asymptotics", "leading", task="spiked", nu=1, L=law, activation="softplus")
-    assert found == pytest.approx(best, rel=1e-11)
+    found = predict("signal-asymptotics", "leading", task="spiked", nu=1000, L=law, activation="softplus")
+    assert 1000 * found == pytest.approx(best, rel=1e-11)
+    if name == "uniform(1,3)":
+        assert best == pytest.approx(0.94673107, abs=1e-8)
 
 
 def test_softplus_tends_to_its_leading_term():
     """nu times the risk by quadrature, below the limit by a multiple of 1/sqrt(nu): .94373 at nu = 10^6."""
     law = LAWS["uniform(1,3)"]
-    leading = predict("signal-asymptotics", "leading", task="spiked", nu=1, L=law, activation="softplus")
+    leading = 100 * predict("signal-asymptotics", "leading", task="spiked", nu=100, L=law, activation="softplus")
     near, far = (nu * best_softplus(nu, law) for nu in (1e4, 1e6))
     assert far == pytest.approx(0.94373, abs=2e-5)
     # one step of extrapolation in 1/sqrt(nu)
@@ -155,8 +157,8 @@ def test_the_second_order_of_centred_linear_weights(law):
     nu = 1e5
     first = mean(law, lambda n: n) - 1
     second = (centred_linear(nu, law) - first / nu) * nu**2
-    series = predict("signal-asymptotics", "series", task="spiked", nu=1, L=law, activation="centred-linear")
-    assert series - first == pytest.approx(second, rel=1e-3)
+    series = predict("signal-asymptotics", "series", task="spiked", nu=1000, L=law, activation="centred-linear")
+    assert (1000 * series - first) * 1000 == pytest.approx(second, rel=1e-3)
 
 
 def test_the_erf_of_strong_signals_is_computed_not_fitted():
@@ -216,6 +218,28 @@ def test_what_is_outside_an_expansion_is_refused():
         for task, activation in (("spiked", "softmax"), ("max", "erf"), ("max", "centred-linear")):
             with pytest.raises(OutOfDomain, match=r"the signal"):
                 te.predict("duranthon2026.length-asymptotics", task=task, nu=nu, L=40, activation=activation)
+
+
+@pytest.mark.parametrize(
+    ("task", "activation", "weak", "strong"),
+    [
+        ("spiked", "linear", "0.001", 5),
+        ("spiked", "linear", 4, 5),
+        ("spiked", "centred-linear", "2.9", "3.1"),
+        ("spiked", "softmax", 5, 7),
+        ("spiked", "erf", 5, 6),
+        ("spiked", "element-wise-optimal", 5, 6),
+        ("spiked", "softplus", "1.66", "1.67"),
+        ("max", "softmax", "0.9", "0.91"),
+    ],
+)
+def test_an_expansion_that_is_no_risk_is_refused(task, activation, weak, strong):
+    """At L = 3 by hand: 9/(2 nu), 3/nu and 1.66832/nu below one, pi^2/(4 nu) below .4, pi^2/(12 nu^2) below one."""
+    point = {"task": task, "L": 3, "activation": activation}
+    with pytest.raises(Infeasible, match=r"nu=.*so strong that the expansion is a risk.*does not hold"):
+        te.predict("duranthon2026.signal-asymptotics", nu=weak, **point)
+    found = predict("signal-asymptotics", nu=strong, **point)
+    assert 0 <= found["series"] <= found["leading"] <= 1
 
 
 def test_pairs_of_many_lengths_are_refused_before_they_are_held():

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from mpmath import mp
 from scipy import integrate, stats
 
 import theorem_engine as te
@@ -71,3 +72,15 @@ def test_the_gap_of_the_oracle_closes_like_log_d_over_d():
 
 def test_a_single_token_is_no_choice():
     assert te.predict(BAYES, gamma=2, d=5, L=1).outputs == {"risk": 0.0, "excess": 0.0, "bound": 0.0}
+
+
+@pytest.mark.parametrize(("gamma", "d", "L"), [("sqrt(1/2)", 80, 10), ("3", 4, 5), ("0.4", 300, 2)])
+def test_what_hangs_on_no_draw_has_the_error_of_its_rounding(gamma, d, L):
+    """The bound is a closed form, here in forty digits; what is averaged has a bar of its own size, and no floor."""
+    found = te.predict(BAYES, gamma=gamma, d=d, L=L, draws=2048)
+    with mp.workdps(40):
+        g = mp.sqrt(mp.mpf(1) / 2) if gamma == "sqrt(1/2)" else mp.mpf(gamma)
+        exact = (L - 1) * 2 * g**2 / (1 + g**2) * (2 * g / (1 + g**2)) ** d * mp.exp(-d / (4 * (1 + g**2)))
+        bound = found.outputs["bound"]
+        assert abs(bound - exact) <= found.errors["bound"] <= 1e-12 * bound
+    assert found.excess.error < 0.3 * found.excess.value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from theorem_engine.asking.evaluation import compiled, evaluate_float64, plan_of
@@ -18,7 +19,7 @@ from theorem_engine.language.application import Applied
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.statement import shape_errors
-from theorem_engine.planning.plan import Operate, Solve
+from theorem_engine.planning.plan import Operate, Solve, make_plan
 
 #: Residual of a self-consistent group below which it counts as solved, which no spread shows.
 SOLVED = 1e-8
@@ -43,12 +44,10 @@ def float64_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None =
 def _statistical_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None = None) -> dict[Any, float]:
     """Errors at the level of ``random_sets``: the whole evaluation on each set of random numbers alone, and together.
 
-    ``found`` is what all sets together give, if it is known. Only a number that the entry states as such, or a letter
-    that was given, has the error of its rounding; an output that came out the same on all sets may differ where
-    something was not seen.
+    ``found`` is what all sets together give, if it is known. What hangs on no draw has the error of its rounding; an
+    output that hangs on some and came out the same on all sets may differ where something was not seen.
     """
     import numpy as np
-    import sympy
 
     number = get_backend("float64").number
     values = [number(v) for v in point.values]
@@ -67,22 +66,53 @@ def _statistical_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | N
     if len(runs) <= COUNT // 2:
         return dict.fromkeys(together, math.inf)
     columns = np.array(runs).T
+    rounded = _rounding_errors(entry, point)
+    floor = SOLVED if _is_solved(plan_of(entry, point.options)[1]) else 0.0
     with np.errstate(invalid="ignore"):
         spreads = statistical_error(np.array(runs), [float(v) for v in together.values()])
 
     def error(symbol: Any, value: Any, column: Any, spread: float) -> float:
-        equation = statement.equations[symbol]
-        if isinstance(equation, sympy.Number) or equation in statement.given or isinstance(value, (bool, np.bool_)):
+        if symbol in rounded:
+            return rounded[symbol]
+        if isinstance(value, (bool, np.bool_)):
             return rounding_of(value)
         if np.all(column == float(value)):
             # infinite on all sets: the statement says so; else what was not seen
             return 0.0 if math.isinf(value) else UNSEEN / draws * max(1.0, abs(float(value)))
-        return math.inf if math.isnan(spread) else float(spread) + SOLVED * max(1.0, abs(float(value)))
+        unsolved = floor * max(1.0, abs(float(value)))
+        return math.inf if math.isnan(spread) else float(spread) + unsolved + rounding_of(value)
 
     return {
         symbol: error(symbol, value, column, spread)
         for (symbol, value), column, spread in zip(together.items(), columns, spreads, strict=True)
     }
+
+
+def _rounding_errors(entry: Entry, point: Point) -> dict[Any, float]:
+    """Errors of the targets that hang on no draw, as far as every step on their way has one."""
+    import numpy as np
+
+    targets, run = _without_draws(entry, point.options)
+    if run is None:
+        return {}
+    with np.errstate(all="ignore"):
+        results = run(*[get_backend("rounded").number(v) for v in point.values])
+    return {symbol: bound_of(value) for symbol, value in zip(targets, results, strict=True)}
+
+
+@cache
+def _without_draws(
+    entry: Entry, options: tuple[tuple[str, Any], ...]
+) -> tuple[list[Any], Callable[..., list[Any]] | None]:
+    """Targets that hang on no draw, and their function on numbers that carry their error; None where there is none."""
+    statement, plan = plan_of(entry, options)
+    drawn = _drawn(plan)
+    targets = [symbol for symbol in statement.targets() if symbol not in drawn]
+    own = make_plan(statement.given, statement.equations, targets, entry.id)
+    try:
+        return targets, get_backend("rounded").compile(own) if targets else None
+    except NotAvailable:
+        return [], None
 
 
 def _known(error: float) -> float:
@@ -128,15 +158,41 @@ def errors_of_outputs(entry: Entry, point: Point, values: Mapping[Any, Any]) -> 
 
 def is_random(plan: Any) -> bool:
     """Whether anything in a plan is a mean over random numbers, entries applied inside operators included."""
+    return bool(_drawn(plan))
+
+
+def _drawn(plan: Any) -> set[Any]:
+    """The quantities of a plan that hang on random numbers."""
+    drawn: set[Any] = set()
+    for step in plan.steps:
+        if isinstance(step, Solve):
+            needed = {*step.parameters, *(start for branch in step.starts for start in branch)}
+            if needed & drawn or is_random(step.residual):
+                drawn.update(step.unknowns)
+        elif isinstance(step, Operate):
+            for operator, results in zip(step.operators, step.results, strict=True):
+                if operator.free_symbols & drawn or _draws(operator):
+                    drawn.update(results)
+        else:
+            drawn.update(symbol for symbol, body in step.equations if body.free_symbols & drawn)
+    return drawn
+
+
+def _is_solved(plan: Any) -> bool:
+    """Whether anything is solved or searched for with random numbers, beside plain means over them."""
+    if any(isinstance(step, Solve) for step in plan.steps):
+        return True
+    operators = [operator for step in plan.steps if isinstance(step, Operate) for operator in step.operators]
+    return any(_draws(operator) and not getattr(operator, "is_random", False) for operator in operators)
+
+
+def _draws(operator: Any) -> bool:
+    """Whether an operator, or anything inside it, is a mean over random numbers."""
     import sympy
 
-    for step in plan.steps:
-        if isinstance(step, Solve) and is_random(step.residual):
+    for node in sympy.preorder_traversal(operator):
+        if getattr(node, "is_random", False) is True:
             return True
-        for operator in step.operators if isinstance(step, Operate) else ():
-            for node in sympy.preorder_traversal(operator):
-                if getattr(node, "is_random", False) is True:
-                    return True
-                if isinstance(node, Applied) and find_entry(node.entry_id).error_kind == "statistical":
-                    return True
+        if isinstance(node, Applied) and find_entry(node.entry_id).error_kind == "statistical":
+            return True
     return False

@@ -32,6 +32,8 @@ class Domain:
     can_be_drawn = True
     #: Whether values are whole numbers.
     is_whole = False
+    #: Whether one value is a list, so that the commas in its text are its own and not those of several values.
+    is_list = False
 
     def read(self, given: Any) -> Any:
         """The value in exact form, which it reads again as it is; NotANumber or Rejected with the reason."""

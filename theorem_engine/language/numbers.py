@@ -25,6 +25,7 @@ class Numbers(Domain):
     positive: bool = False
     most: int = 200
     is_option = True
+    is_list = True
 
     def read(self, given: Any) -> str:
         """The numbers as fractions, separated by commas."""

@@ -28,6 +28,7 @@ class Vectors(Domain):
     most: int = 16
     longest: int = 48
     is_option = True
+    is_list = True
 
     def read(self, given: Any) -> str:
         """The coordinates as fractions, commas between them and semicolons between vectors."""

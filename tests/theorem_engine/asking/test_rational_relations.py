@@ -1,5 +1,6 @@
 """Conditions at rational values: what Python's fractions say is what SymPy says."""
 
+import math
 import random
 from fractions import Fraction
 
@@ -7,7 +8,9 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Gt, Le, Lt, Ne, Rational
 
+from theorem_engine.asking.point import meets
 from theorem_engine.asking.rational_relations import decide
+from theorem_engine.language.functions import mills, normal_cdf, normal_pdf, softplus
 
 x, y = sympy.symbols("x y")
 SIDES = [
@@ -49,3 +52,15 @@ def test_roots_infinities_and_other_functions_are_left_to_sympy():
     assert decide(Eq(x**1000, y), {x: 2, y: 2}) is None
     assert decide(sympy.And(x > 0, y > 0), {x: 1, y: 1}) is None
     assert decide(1 / x > y, {x: 0, y: 1}) is None
+
+
+def test_functions_of_the_normal_law_are_compared_by_their_numbers():
+    """Phi(1) - phi(1) = .59937...; SymPy alone refuses a maximum of functions it has no numbers for."""
+    least = sympy.Max(0, normal_cdf(x) - normal_pdf(x))
+    bound = Fraction(math.erfc(-1 / math.sqrt(2)) / 2 - math.exp(-1 / 2) / math.sqrt(2 * math.pi))
+    for distance in (Fraction(1, 10**9), -Fraction(1, 10**9)):
+        assert meets(Gt(least, y), {x: 1, y: bound - distance}) == (distance > 0)
+    # Phi(-3) = .00135 is below phi(-3) = .00443
+    assert meets(Eq(least, 0), {x: -3}) is True
+    assert meets(Eq(least, 0), {x: 1}) is False
+    assert meets(Lt(mills(x), softplus(x)), {x: 1}) is True

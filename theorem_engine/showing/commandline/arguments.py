@@ -227,9 +227,21 @@ def point_of(ctx: Any, more: Mapping[str, str] | None = None) -> dict[str, Any]:
     for name, value in letters.items():
         if _GRID.fullmatch(value):
             raise BadRequest(f"{name}={value[:40]!r} is a grid, and this is about one point; `sweep` evaluates grids")
-        if _LIST.fullmatch(value):
+        if _LIST.fullmatch(value) and not is_list(ctx, name):
             raise BadRequest(f"{name}={value[:40]!r} is a list, and this is about one point; `sweep` evaluates lists")
     return letters
+
+
+def is_list(ctx: Any, name: str) -> bool:
+    """Whether a value of this letter of the command's entry is a list itself, as the coordinates of a vector are."""
+    from theorem_engine.language.catalogue import find_entry
+
+    try:
+        letters = find_entry(str(ctx.params.get("id"))).given
+    except TheoremEngineError:
+        # the command will say what is wrong with the name
+        return False
+    return any(letter.name == name and letter.domain.is_list for letter in letters)
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:

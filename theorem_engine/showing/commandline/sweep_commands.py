@@ -15,6 +15,7 @@ from theorem_engine.showing.commandline.arguments import (
     axis_of,
     check_out,
     check_picture,
+    is_list,
     letters_of,
     points_text,
     whole_number,
@@ -70,7 +71,8 @@ def sweep(
     check_out(out, (".csv", ".nc"), overwrite and (out is not None or picture is None))
     if picture is not None:
         check_picture(picture, overwrite)
-    letters = {name: axis_of(name, value) for name, value in letters_of(ctx).items()}
+    given = letters_of(ctx)
+    letters = {name: value if is_list(ctx, name) else axis_of(name, value) for name, value in given.items()}
     settings: dict[str, Any] = {"digits": whole_number("digits", digits), "jobs": whole_number("jobs", jobs)}
     use = StoreUse(store or default_root(), is_wanted=resume or store is not None, fresh=not resume and store is None)
     settings |= {"scheduler": scheduler, "progress": True if verbose else None}

@@ -347,3 +347,15 @@ def test_a_bad_query_in_a_process_of_its_own_has_no_traceback():
     assert done.returncode == 2
     assert done.stderr.startswith("BadNumber: ")
     assert "Traceback" not in done.stderr
+
+
+def test_a_vector_is_written_with_commas_and_no_closing_semicolon():
+    """Of a letter that is a list itself the commas are its own; of any other they are those of a sweep."""
+    words = ("liao2026.finite-rank-error", "c=1/2", "a1=1/2", "second_moment=1", "snr=1", "gamma=0.3")
+    vectors = ("keys=0.8,0.3", "queries=0.5,0.1")
+    found = data_of("predict", *words, *vectors)["outputs"]["error"]
+    assert found == data_of("predict", *words, *(text + ";" for text in vectors))["outputs"]["error"]
+    assert output_of("sweep", *words, *vectors, "--errors", "none").split()[-1].startswith(f"{found:.12f}"[:12])
+    assert "gamma='0.3,0.4' is a list, and this is about one point" in error_of(
+        "predict", *words[:-1], "gamma=0.3,0.4", *vectors
+    )

@@ -1,5 +1,6 @@
 """Enclosures of closed forms, integrals and Gaussian means, against mpmath and against reference balls."""
 
+import time
 from fractions import Fraction
 
 import pytest
@@ -8,6 +9,7 @@ from flint import arb, ctx
 from mpmath import mp
 from sympy import Abs, Max, Piecewise, Rational, atan, erf, erfc, exp, log, sin, sqrt, tanh
 
+import theorem_engine as te
 from theorem_engine import GaussianMean
 from theorem_engine.backends.balls import BACKEND
 from theorem_engine.backends.balls.claims import Unproved, collecting
@@ -192,3 +194,16 @@ def test_a_root_of_a_number_around_zero_says_what_it_takes_for_granted():
     assert found < 1e-10
     (said,) = claims
     assert "no root of a negative number" in said.text
+
+
+def test_a_mean_inside_a_mean_is_enclosed_once():
+    """E sin(50 x)^2 = (1 - e^-5000)/2 and E x sin(50 x) = 50 e^-1250: the second stands in the integrand of the first.
+
+    Enclosed again at every node of the outer integral, they did not end.
+    """
+    t = sympy.Symbol("t")
+    begin = time.process_time()
+    found = te.predict("liao2026.hermite", nonlinearity=sympy.sin(50 * t), certified=True)
+    assert abs(found.outputs["second_moment"] - 0.5) <= found.errors["second_moment"] <= 1e-16
+    assert abs(found.outputs["a1"]) <= found.errors["a1"] + 1e-60 <= 1e-30
+    assert time.process_time() - begin < 20

@@ -11,7 +11,7 @@ from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.growth import Growth
 from theorem_engine.backends.balls.held_token import is_square_of_held, lower_held
-from theorem_engine.backends.balls.integration import enclose_integral
+from theorem_engine.backends.balls.integration import accuracy, enclose_integral
 from theorem_engine.backends.balls.unfolded import unfolded
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.base.errors import NotAvailable
@@ -36,16 +36,35 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     def along(body: Numeric, values: tuple[Any, ...]) -> Callable[[Any], Any]:
         return lambda t: body(t, *values)[0]
 
-    def evaluate(*values: Any) -> list[Any]:
-        if any(isinstance(v, acb) for v in values):
-            raise NotAvailable("no certificate: a Gaussian mean stands inside another integral")
+    def compute(*values: Any) -> list[Any]:
         places = [] if marks is None else [ball(m).mid() for m in marks(*values)]
         return [
             gaussian_mean(along(body, values), bound(*values), places)
             for body, bound in zip(bodies, bounds, strict=True)
         ]
 
+    kept: dict[Any, list[Any]] = {}
+
+    def evaluate(*values: Any) -> list[Any]:
+        if any(isinstance(v, acb) for v in values):
+            raise NotAvailable("no certificate: a Gaussian mean stands inside another integral")
+        # a mean inside another that does not see its letter is asked for again at every node
+        key = (ctx.prec, accuracy(), *map(_exactly, values))
+        if None in key[2:]:
+            return compute(*values)
+        if key not in kept:
+            found = compute(*values)
+            kept.clear()
+            kept[key] = found
+        return kept[key]
+
     return evaluate
+
+
+def _exactly(value: Any) -> Any:
+    """Middle and radius of a finite ball as whole numbers, which tell it from any other; None for others."""
+    value = ball(value)
+    return (value.mid().man_exp(), value.rad().man_exp()) if value.is_finite() else None
 
 
 def gaussian_mean(function: Callable[[Any], Any], growth: tuple[Any, Any], places: Sequence[Any] = ()) -> Any:

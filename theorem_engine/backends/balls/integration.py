@@ -29,6 +29,11 @@ def accurate_to(enough: float) -> AbstractContextManager[None]:
     return held(_Manner, "enough", enough)
 
 
+def accuracy() -> float | None:
+    """The accuracy that is enough at present, None for all there is."""
+    return _Manner.enough
+
+
 def enclose_integral(function: Callable[[Any], Any], low: Any, high: Any, size: Any = None) -> Any:
     """The integral of a function of complex balls that is real on the line.
 

@@ -36,38 +36,42 @@ def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) 
     return lambda *values: each_point(end, values)
 
 
-def follow(law: Any, parameters: tuple[Any, ...], backend: Backend) -> Callable[..., list[Any]]:
+def follow(law: Any, parameters: tuple[Any, ...], backend: Backend) -> Callable[..., Any]:
     """A function (parameters, pieces) -> columns of time and state at equal times, from start to end.
 
-    It may be given another start and looser tolerances, to tell how much they matter.
+    It may be given another start and looser tolerances, to tell how much they matter. A start whose letters are arrays
+    is followed at all places in the same steps, which stiff laws are not: None.
     """
     clock = [law.clock] if law.clock is not None else []
     rates = backend.function([*law.state, *clock, *parameters], list(law.bodies))
     first = backend.function(parameters, [*law.start, law.duration])
 
-    def way(
-        values: Sequence[float], pieces: int, start: Sequence[float] | None = None, looseness: float = 1.0
-    ) -> list[Any]:
+    def way(values: Sequence[float], pieces: int, start: Sequence[Any] | None = None, looseness: float = 1.0) -> Any:
         *stated, duration = (float(v) for v in first(*values))
-        start = stated if start is None else [float(s) for s in start]
+        begin = np.array(stated if start is None else start, dtype=float)
         times = np.linspace(0.0, duration, pieces + 1)
         if duration == 0:
-            return [times, *(np.full(pieces + 1, s) for s in start)]
+            return [times, *np.repeat(begin[..., None], pieces + 1, axis=-1)]
 
         spent = 0
 
-        def slope(budget: int, t: float, y: Any) -> list[float]:
+        def slope(budget: int, t: float, y: Any) -> Any:
             nonlocal spent
             spent += 1
             if spent > budget:
                 raise _Spent
-            return [float(r) for r in rates(*y, *([t] if clock else []), *values)]
+            if begin.ndim == 1:
+                return [float(r) for r in rates(*y, *([t] if clock else []), *values)]
+            found = rates(*y.reshape(begin.shape), *([t] if clock else []), *values)
+            return np.concatenate([np.broadcast_to(r, begin.shape[1:]) for r in found])
 
         tolerances = (RELATIVE * looseness, ABSOLUTE * looseness)
-        found = _explicit(partial(slope, EXPLICIT), start, times, *tolerances)
+        found = _explicit(partial(slope, EXPLICIT), begin.ravel(), times, *tolerances)
+        if begin.ndim > 1:
+            return None if found is None else [times, *found.reshape(*begin.shape, times.size)]
         if found is None:
             spent = 0
-            found = _stiff(partial(slope, BUDGET), start, times, *tolerances)
+            found = _stiff(partial(slope, BUDGET), begin, times, *tolerances)
         if found is None:
             raise NotConverged(f"the flow could not be followed to time {duration:g} within {BUDGET} evaluations")
         note("flow", np.nan, f"{spent} evaluations")
@@ -76,7 +80,7 @@ def follow(law: Any, parameters: tuple[Any, ...], backend: Backend) -> Callable[
     return way
 
 
-def _explicit(slope: Callable[..., Any], start: list[float], times: Any, relative: float, absolute: float) -> Any:
+def _explicit(slope: Callable[..., Any], start: Any, times: Any, relative: float, absolute: float) -> Any:
     from scipy.integrate import solve_ivp
 
     try:
@@ -90,7 +94,7 @@ def _explicit(slope: Callable[..., Any], start: list[float], times: Any, relativ
     return done.y
 
 
-def _stiff(slope: Callable[..., Any], start: list[float], times: Any, relative: float, absolute: float) -> Any:
+def _stiff(slope: Callable[..., Any], start: Any, times: Any, relative: float, absolute: float) -> Any:
     """Time goes along as a letter of the state."""
     states = [np.array([0.0, *start])]
     try:

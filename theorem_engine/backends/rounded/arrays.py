@@ -18,7 +18,7 @@ FUNCTION = 4 * UNIT
 #: More than all that a few products may lose below the smallest normal double.
 UNDERFLOW = 8 * 2.0**-1074
 #: Below this many numbers the careful way costs no more.
-MANY = 256
+MANY = 2
 #: An error below this part of the argument is followed by the slope alone.
 NARROW = 1e-6
 
@@ -30,11 +30,13 @@ def quick_error(ufunc: Any, plain: list[Any], errors: list[Any], result: Any) ->
         return None
     error = rule(plain, errors, result)
     # infinities and NaN anywhere show in the largest
-    return error if error is not None and math.isfinite(np.max(error)) else None
+    return (
+        error if error is not None and math.isfinite(error.max() if isinstance(error, np.ndarray) else error) else None
+    )
 
 
 def _is_exact(error: Any) -> bool:
-    return not np.ndim(error) and error == 0
+    return not isinstance(error, np.ndarray) and error == 0
 
 
 def _own(result: Any, units: float = UNIT) -> Any:
@@ -136,6 +138,15 @@ def _root(plain: list[Any], errors: list[Any], result: Any) -> Any:
     return total
 
 
+def _wave(plain: list[Any], errors: list[Any], result: Any) -> Any:
+    """Of a sine or cosine, whose slope is at most one."""
+    total = _own(result, FUNCTION)
+    if not _is_exact(errors[0]):
+        total += np.minimum(np.sqrt(np.maximum(1.0 - result * result, 0.0)) + 3e-8 + errors[0], 1.0) * errors[0]
+    total += UNDERFLOW
+    return total
+
+
 def _same(plain: list[Any], errors: list[Any], result: Any) -> Any:
     return errors[0]
 
@@ -147,7 +158,7 @@ def _larger(plain: list[Any], errors: list[Any], result: Any) -> Any:
 _RULES: dict[Any, Callable[[list[Any], list[Any], Any], Any]] = {
     np.add: _sum, np.subtract: _sum, np.multiply: _product, np.divide: _quotient, np.square: _square,
     np.power: _power, np.exp: _exponential, np.sqrt: _root, np.negative: _same, np.positive: _same,
-    np.absolute: _same, np.maximum: _larger, np.minimum: _larger,
+    np.absolute: _same, np.sin: _wave, np.cos: _wave, np.maximum: _larger, np.minimum: _larger,
     special.erf: _by_slope(lambda x: 1.1284 * np.exp(-x * x)),
     special.erfc: _by_slope(lambda x: 1.1284 * np.exp(-x * x), squared=1.0),
     special.ndtr: _by_slope(lambda x: 0.39895 * np.exp(-0.5 * x * x), squared=2.0),

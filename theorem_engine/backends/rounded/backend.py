@@ -116,6 +116,12 @@ def judged(plain: Numeric, parameters: Sequence[Any], inside: Callable[..., list
         with own_notes() as notes:
             found = list(plain(*centre))
         own = reported(notes, len(found))
+        if all(np.ndim(r) == 0 and not isinstance(r, complex) for r in (*found, *own)):
+            # single numbers as one array: an operator may have dozens of them
+            found, own = [np.array([float(r) for r in found])], [np.array([float(e) for e in own])]
+            moved: Numeric = lambda *at: [np.array([float(r) for r in plain(*at)])]  # noqa: E731
+        else:
+            moved = plain
         errors = [2 * UNIT * np.abs(r) + underflow(r) + e for r, e in zip(found, own, strict=True)]
         least = inside(*centre) if inside else [INSIDE * np.abs(c) if is_numeric(c) else 0.0 for c in centre]
         for position, value in enumerate(values):
@@ -129,10 +135,13 @@ def judged(plain: Numeric, parameters: Sequence[Any], inside: Callable[..., list
                 continue
             error = np.maximum(value.error, 0.0 if is_whole[position] else least[position])
             step = np.maximum(np.maximum(error, 1e-7 * np.abs(value.value)), 1e-290)
-            changes = _changes(plain, centre, position, step, found)
+            changes = _changes(moved, centre, position, step, found)
             for i, change in enumerate(changes):
                 errors[i] = errors[i] + np.where(error > 0, change / step * error, 0.0)[()]
-        return [Rounded(r, np.where(np.isnan(e), np.inf, e)[()]) for r, e in zip(found, errors, strict=True)]
+        errors = [np.where(np.isnan(e), np.inf, e)[()] for e in errors]
+        if moved is not plain:
+            (found,), (errors,) = found, errors
+        return [Rounded(r, e) for r, e in zip(found, errors, strict=True)]
 
     return evaluate
 

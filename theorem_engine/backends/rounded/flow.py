@@ -12,7 +12,8 @@ from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, er
 
 #: The flow is followed again with a tolerance so many times as wide; the error falls with it, but not as evenly.
 WIDER, TRUSTED = 100.0, 20.0
-SHIFT = 1e-6
+#: Starts are moved by this part of their size. Slopes need few digits, and ways in the same steps share their errors.
+SHIFT, WIDEST = 1e-6, 1e5
 #: Roundings of the interpolation inside a step, in units of how far the state moves.
 INSIDE = 256
 
@@ -24,10 +25,9 @@ def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, 
     readings = backend.function([*law.state, *parameters], list(law.readings))
 
     def evaluate(*values: Any) -> list[Any]:
-        found = [float(r) for r in plain(*[value_of(v) for v in values])]
-        state = [Rounded(r, e) for r, e in zip(found, way.errors(values, 1)[:, -1], strict=False)]
-        read = [error_of(r) for r in readings(*state, *values)]
-        return [*state, *(Rounded(r, e) for r, e in zip(found[way.size :], read, strict=True))]
+        states, errors = way.followed(values, 1)
+        state = [Rounded(float(r), e) for r, e in zip(states[:, -1], errors[:, -1], strict=True)]
+        return [*state, *readings(*state, *values)]
 
     return lambda *values: each_place(evaluate, values)
 
@@ -46,24 +46,24 @@ class FlowErrors:
 
     def errors(self, values: tuple[Any, ...], pieces: int) -> Any:
         """Errors of each letter at equal times, from start to end, as rows."""
+        return self.followed(values, pieces)[1]
+
+    def followed(self, values: tuple[Any, ...], pieces: int) -> tuple[Any, Any]:
+        """Each letter at equal times, from start to end, and its errors, as rows."""
         *start, _ = self.first(*values)
         plain = [value_of(v) for v in values]
         times, *tight = self.way(plain, pieces)
         states = np.array(tight)
-        _, *loose = self.way(plain, pieces, looseness=WIDER)
         begin = states[:, 0]
         given = np.array([float(error_of(s)) for s in start])
-        matrices = np.zeros((self.size, self.size, len(times)))
-        for k in range(self.size):
-            shift = SHIFT * max(abs(begin[k]), 1e-3)
-            moved = begin.copy()
-            moved[k] += shift
-            _, *found = self.way(plain, pieces, start=moved)
-            matrices[:, k] = np.abs(np.array(found) - states) / shift
-        noise = np.max([self._noise(states[:, i], times[i], values) for i in (0, len(times) // 2, -1)], axis=0)
+        shifts = SHIFT * np.maximum(np.abs(begin), 1e-3)
+        loose = np.array(self.way(plain, pieces, looseness=WIDER)[1:])
+        matrices = self._slopes(plain, states, shifts)
+        places = sorted({0, len(times) // 2, len(times) - 1})
+        noise = np.max([self._noise(states[:, i], times[i], values) for i in places], axis=0)
         worst = np.maximum(np.max(matrices, axis=2), np.eye(self.size))
         # between the steps the difference oscillates and passes through zero: its largest counts, but at the start
-        differences = np.abs(np.array(loose) - states)
+        differences = np.abs(loose - states)
         differences[:, 1:] = np.max(differences, axis=1, keepdims=True)
         total = differences / TRUSTED + 4 * UNIT * np.abs(states)
         if pieces > 1:
@@ -72,7 +72,20 @@ class FlowErrors:
         total += np.einsum("ijt,j->it", matrices, given) + np.outer(worst @ noise, times)
         # at every step the state itself is rounded
         total += np.outer(worst @ (UNIT * np.max(np.abs(states), axis=1)), np.ones(len(times)))
-        return np.where(np.isnan(total), np.inf, total)
+        return states, np.where(np.isnan(total), np.inf, total)
+
+    def _slopes(self, plain: list[Any], states: Any, shifts: Any) -> Any:
+        """How far each letter of the start moves each letter at each time; axes (letter, moved, time)."""
+        pieces, begin = states.shape[1] - 1, states[:, 0]
+        moved = begin[:, None] + np.diag(shifts)
+        widths = np.diag(moved) - begin
+        together = self.way(plain, pieces, start=np.column_stack([begin, moved]), looseness=WIDEST)
+        if together is not None:
+            found = np.array(together[1:])
+            return np.abs(found[:, 1:] - found[:, :1]) / widths[:, None]
+        # stiff laws choose their steps one by one: no error is shared, so that it has to be small
+        single = np.array([self.way(plain, pieces, start=column)[1:] for column in moved.T])
+        return np.abs(np.swapaxes(single, 0, 1) - states[:, None, :]) / widths[:, None]
 
     def _noise(self, state: Any, time: float, values: tuple[Any, ...]) -> Any:
         found = self.noisy(*[Rounded(x) for x in state], *([float(time)] if self.has_clock else []), *values)

@@ -32,18 +32,40 @@ BEYOND, TINY = float(np.finfo(np.float64).max), 6e-309
 
 def _quick(rule: Callable[..., scalars.Pair | None], name: str) -> Callable[[Any, Any], Any]:
     """An operation on two single numbers by floats, on others by the careful way."""
-    careful = getattr(np.lib.mixins.NDArrayOperatorsMixin, name)
+    careful = _OPERATORS[name.replace("__r", "__")]
     is_turned = name.startswith("__r")
 
     def operate(self: Rounded, other: Any) -> Any:
-        mine, its = _pair(self), _pair(other)
-        if mine is not None and its is not None:
-            found = rule(*its, *mine) if is_turned else rule(*mine, *its)
-            if found is not None:
-                return Rounded(*found)
-        return careful(self, other)
+        # written out: this is where the time of a prediction's error goes
+        if type(self.value) is np.float64 and type(self.error) is float:
+            kind = type(other)
+            if kind is Rounded:
+                its = (float(other.value), other.error) if type(other.value) is np.float64 else None
+            elif kind is int or kind is float or kind is np.float64:
+                its = (float(other), 0.0) if kind is not int or abs(other) < 2**53 else None
+            else:
+                its = None
+            if its is not None and type(its[1]) is float:
+                mine = float(self.value)
+                found = rule(*its, mine, self.error) if is_turned else rule(mine, self.error, *its)
+                if found is not None:
+                    return _single(*found)
+        return _by_arrays(careful, [other, self] if is_turned else [self, other])
 
     return operate
+
+
+#: What the signs of arithmetic stand for.
+_OPERATORS = {
+    "__add__": np.add, "__sub__": np.subtract, "__mul__": np.multiply, "__truediv__": np.divide, "__pow__": np.power,
+}  # fmt: skip
+
+
+def _single(value: float, error: float) -> Rounded:
+    """A number with its error, both of which are floats."""
+    made: Rounded = object.__new__(Rounded)
+    made.value, made.error = np.float64(value), error
+    return made
 
 
 def _pair(x: Any) -> scalars.Pair | None:
@@ -93,29 +115,32 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
         """Value by the function itself; error by its rounding and by what its arguments bring."""
         if method != "__call__" or kwargs:
             return NotImplemented
-        if ufunc in scalars.FUNCTIONS and (mine := _pair(self)) is not None:
-            with np.errstate(all="ignore"):
-                known = ufunc(self.value)
-            own = scalars.FUNCTIONS[ufunc](float(known), *mine)
-            if own is not None:
-                return Rounded(float(known), own)
-        plain = [value_of(x) for x in inputs]
-        with np.errstate(all="ignore"):
-            result = ufunc(*plain)
-            if np.asarray(result).dtype.kind == "b":
-                return result
-            errors = [error_of(x) for x in inputs]
-            quick = quick_error(ufunc, plain, errors, result)
-            if quick is not None:
-                return Rounded(result, quick)
-            error = _own(ufunc, plain, result) + _carried(ufunc, plain, errors, result)
-            return Rounded(result, _settled(ufunc, error, result, plain, errors))
+        if len(inputs) == 1:
+            rule = scalars.FUNCTIONS.get(ufunc)
+            if rule is not None and (mine := _pair(self)) is not None:
+                with np.errstate(all="ignore"):
+                    known = float(ufunc(self.value))
+                own = rule(known, *mine)
+                if own is not None:
+                    return _single(known, own)
+        elif ufunc in scalars.OPERATIONS:
+            # a double of NumPy on the left asks its own operation first
+            pairs = [_pair(x) for x in inputs]
+            if pairs[0] is not None and pairs[1] is not None:
+                found = scalars.OPERATIONS[ufunc](*pairs[0], *pairs[1])
+                if found is not None:
+                    return _single(*found)
+        return _by_arrays(ufunc, inputs)
 
     __add__, __radd__ = _quick(scalars.plus, "__add__"), _quick(scalars.plus, "__radd__")
     __sub__, __rsub__ = _quick(scalars.minus, "__sub__"), _quick(scalars.minus, "__rsub__")
     __mul__, __rmul__ = _quick(scalars.times, "__mul__"), _quick(scalars.times, "__rmul__")
     __truediv__, __rtruediv__ = _quick(scalars.over, "__truediv__"), _quick(scalars.over, "__rtruediv__")
     __pow__ = _quick(scalars.power, "__pow__")
+
+    def __neg__(self) -> Rounded:
+        """A sign changes no error."""
+        return Rounded(-self.value, self.error)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """A choice between two; no other function of arrays is known."""
@@ -126,6 +151,21 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
             np.where(condition, value_of(yes), value_of(no))[()],
             np.where(condition, error_of(yes), error_of(no))[()],
         )
+
+
+def _by_arrays(ufunc: Any, inputs: Sequence[Any]) -> Any:
+    """Value and error of any function, in few passes where that goes."""
+    plain = [value_of(x) for x in inputs]
+    with np.errstate(all="ignore"):
+        result = ufunc(*plain)
+        if np.asarray(result).dtype.kind == "b":
+            return result
+        errors = [error_of(x) for x in inputs]
+        quick = quick_error(ufunc, plain, errors, result)
+        if quick is not None:
+            return Rounded(result, quick)
+        error = _own(ufunc, plain, result) + _carried(ufunc, plain, errors, result)
+        return Rounded(result, _settled(ufunc, error, result, plain, errors))
 
 
 def value_of(x: Any) -> Any:

@@ -17,7 +17,7 @@ UNIT = 2.0**-53
 FUNCTION = 4 * UNIT
 #: More than all that a few products may lose below the smallest normal double.
 UNDERFLOW = 8 * 2.0**-1074
-#: Below this many numbers the careful way costs no more.
+#: Single numbers have a way of their own.
 MANY = 2
 #: An error below this part of the argument is followed by the slope alone.
 NARROW = 1e-6

@@ -10,9 +10,11 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.rounded import reported
 from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, spread, underflow, value_of
 from theorem_engine.base.reports import own_notes
+from theorem_engine.language.operators.base import Operator
 
-#: Where the noise is looked at: so far, and so densely, of one variable and of two.
-REACH, STEPS = 38.0, {1: 1 / 32, 2: 1 / 4}
+#: Where the noise is looked at: so far, and so densely, of one variable and of two; a body that holds means itself is
+#: as smooth as they are, and takes long.
+REACH, STEPS, SMOOTH = 38.0, {1: 1 / 32, 2: 1 / 4}, 1 / 4
 NEAR = 9.5
 
 
@@ -21,7 +23,7 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend,
     variables = means[0].variables
     body = backend.function([*variables, *parameters], [m.body for m in means])
     count = len(variables)
-    step = STEPS[count]
+    step = SMOOTH if any(m.body.atoms(Operator) for m in means) else STEPS[count]
     reach = REACH if count == 1 else NEAR
     line = np.arange(-round(reach / step), round(reach / step) + 1) * step
     axes = [axis.ravel() for axis in np.meshgrid(*[line] * count, indexing="ij")]

@@ -20,7 +20,7 @@ from theorem_engine.base.held import held
 #: What is not proved where a root is taken of a number that may be zero.
 ROOT = "provided that the statement takes no root of a negative number: one of them is enclosed around zero"
 #: Radius above which a real ball is mapped by its ends.
-WIDE = arb(2) ** -12
+WIDE, NARROW_BITS = arb(2) ** -12, 12
 
 
 class _Integrator:
@@ -194,7 +194,7 @@ def power(base: Any, exponent: Any) -> Any:
 def whole_power(base: Any, n: int) -> Any:
     """A whole power; even ones of wide real balls are not negative."""
     base = ball(base)
-    if isinstance(base, arb) and base.rad() > WIDE * abs(base):
+    if isinstance(base, arb) and base.rel_accuracy_bits() < NARROW_BITS:
         if n < 0:
             return 1 / whole_power(base, -n)
         if n % 2 == 0:

@@ -15,7 +15,7 @@ from .liao2026_model import Array, Generator, Point, repeat
 
 Run = Callable[[Generator], tuple[dict[str, Any], Array]]
 #: Runs that the coefficients of the controls are fitted to, before the samples proper, and the largest size of these.
-PILOT, FITTED = 64, 120
+PILOT, FITTED = 256, 90
 
 
 def controlled(

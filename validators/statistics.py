@@ -33,6 +33,24 @@ WELCOME_SHARE = 0.1
 TRUSTED = 16
 #: Samples are this many times as many as the pilot's spread asks for, against a spread it underestimated.
 SAFETY = 1.5
+#: Where other work takes the processor away, seconds on the wall count for at least one in so many.
+BUSY = 4.0
+
+
+def working_clock() -> Callable[[], float]:
+    """A clock of the seconds that this thread has worked since now, and of a share of those on the wall.
+
+    What a budget buys is then the same on a busy machine as on a quiet one, and still it ends: it takes at most so
+    many times as long, even where nothing but waiting is done.
+
+    >>> clock = working_clock()
+    >>> 0 <= clock() <= clock()
+    True
+    """
+    # some systems do not tell what a thread has worked
+    worked = getattr(time, "thread_time", time.perf_counter)
+    at_work, at_wall = worked(), time.perf_counter()
+    return lambda: float(max(worked() - at_work, (time.perf_counter() - at_wall) / BUSY))
 
 
 def generator(seed: int, stream: str, block: int) -> np.random.Generator:
@@ -249,7 +267,7 @@ def batch_size(draw: Draw, seed: int, stream: str, budget: int = MEMORY, hurried
     if not was_tracing:
         tracemalloc.start()
     try:
-        each, begin = 1.0, time.perf_counter()
+        each, clock = 1.0, working_clock()
         # the first sample may import what it needs; what other threads take meanwhile is rarely there twice
         looks = (1, PROBE) if hurried else (1, PROBE, PROBE)
         for look, probe in enumerate(looks):
@@ -258,7 +276,7 @@ def batch_size(draw: Draw, seed: int, stream: str, budget: int = MEMORY, hurried
             draw(generator(seed, stream + ":memory", probe), probe)
             found = max(1.0, (tracemalloc.get_traced_memory()[1] - before) / probe)
             each = min(each, found) if look == 2 else found
-            if hurried and time.perf_counter() - begin > 0.1:
+            if hurried and clock() > 0.1:
                 # one sample is dear enough: what it takes bounds what each of many takes
                 break
     finally:
@@ -287,7 +305,7 @@ def sample(
     samples: int | None = None,
     wanted: Callable[[Mapping[str, Moments]], float] | None = None,
     welcome: Callable[[Mapping[str, Moments]], float] | None = None,
-    clock: Callable[[], float] = time.perf_counter,
+    clock: Callable[[], float] | None = None,
 ) -> Sample:
     """Independent samples until a budget is spent, or as many as the wanted errors need.
 
@@ -295,9 +313,11 @@ def sample(
     enough. Sampling ends there, or when the clock runs out, and both are independent of what the sample holds: its
     mean has no bias, and one look at it is all there is. With ``samples`` and no seconds nothing depends on the clock.
     What is ``welcome`` beyond what is wanted is drawn as far as a share of the seconds allows, by the pilot's rate.
+    Seconds are those of work, unless another clock is given.
     """
     if samples is None and seconds is None and wanted is None:
         raise ValueError("a sample needs a budget: seconds, samples or the errors wanted")
+    clock = clock or working_clock()
     begin = clock()
     # with a number of samples alone there is nothing to plan; a probe of the memory would cost as much as a few samples
     is_planned = seconds is not None or wanted is not None

@@ -12,6 +12,7 @@ import pytest
 import theorem_engine as te
 from theorem_engine.validators import liao2026 as sim
 from theorem_engine.validators import liao2026_controls as controls
+from theorem_engine.validators import liao2026_kernel_controls as kernel_controls
 from theorem_engine.validators import liao2026_matrices as matrices
 from theorem_engine.validators import liao2026_model as model
 
@@ -235,6 +236,41 @@ def test_controls_have_mean_zero():
     table = np.array(found)
     assert table.shape == (4000, 15)
     assert np.all(np.abs(table.mean(axis=0)) < 5 * table.std(axis=0) / 4000**0.5)
+
+
+@pytest.mark.parametrize(
+    ("point", "count"),
+    [
+        ({"nonlinearity": "tanh", "snr": 1.5, "weights": "aligned"}, 7),
+        ({"nonlinearity": "clip", "level": 0.8, "snr": 0.7, "weights": "orthogonal", "diagonal": 0.3}, 21),
+    ],
+)
+def test_controls_of_the_attention_matrix_have_mean_zero(point, count):
+    """Each within 5 standard errors of 2500 draws; a mean that leaves out one coincidence of tokens is noticed."""
+    p, n, f, diagonal = 18, 14, model.function_of(point), point.get("diagonal", 0.0)
+    vectors = model.make_vectors(point, p)
+    exact = kernel_controls.KernelControls(f, diagonal, n, vectors[0], vectors)
+    source, found = rng(31), []
+    for _ in range(2500):
+        labels = model.draw_labels(source, n)
+        tokens = model.draw_tokens(source, vectors[0], labels)
+        kernel = model.make_attention(model.make_logits(tokens, 0 * vectors[0], 0 * vectors[0]), f, p, diagonal)
+        found.append(exact(tokens, labels, kernel))
+    table = np.array(found)
+    assert table.shape == (2500, count)
+    errors = table.std(axis=0) / 2500**0.5
+    assert np.all(np.abs(table.mean(axis=0)) < 5 * errors)
+    # the share of pairs of equal tokens, of order 1/n, is far beyond these errors
+    assert np.max(np.abs(exact.means) / n / errors) > 20
+
+
+def test_controls_of_the_attention_matrix_are_for_odd_functions_without_jumps():
+    suitable = {
+        name: kernel_controls.is_suitable(model.make_function(name, 1.0, 0.5)) for name in ("tanh", "clip", "sin")
+    }
+    assert all(suitable.values())
+    for name in ("cos", "relu", "sign", "exp-clip"):
+        assert not kernel_controls.is_suitable(model.make_function(name, 1.0))
 
 
 def test_controls_change_the_spread_and_not_the_mean(monkeypatch):

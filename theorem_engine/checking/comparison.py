@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from theorem_engine.checking.evidence import POWER, RELEVANT, Row
+from theorem_engine.checking.evidence import POWER, RELEVANT, ROUNDING, Row
 
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
 #: Skewness of a mean, and share of its spread in a few samples, above which its law is not known well enough.
@@ -20,8 +20,6 @@ SKEWED, DOMINATED = 0.1, 0.05
 FEWEST = 8
 #: What runs of one computation differ by is taken as its error, this many times.
 RUNS_APART = 30.0
-#: An output predicted to be exactly zero is confirmed by zero up to this.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ RELEVANT = 0.01
 WELCOME = 0.003
 #: Standard errors by which a relevant deviation must exceed the threshold to be seen 95 times in 100.
 POWER = 1.645
+#: An output predicted to be exactly zero is confirmed by zero up to this.
+ROUNDING = 1e-9
 
 
 #: A power of the size, or the powers of two terms.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from theorem_engine.base.errors import DeclarationError
 from theorem_engine.checking.evidence import (
     POWER,
     RELEVANT,
+    ROUNDING,
     WELCOME,
     Effort,
     Evidence,
@@ -37,8 +37,9 @@ SIZES = (0.375, 0.75, 1.5)
 #: Elsewhere the largest size is the one of which so many runs fit into its part of the time, up to so many times the
 #: simulator's own size; the others are a half and a quarter of it, and none is below the smallest.
 RUNS, MOST_TIMES, SMALLEST = 64, 6.0, 100
-#: The same where the correction is a series: a quarter and an eighth, which tell its terms apart, and more runs.
-SERIES, SERIES_RUNS = (0.125, 0.25, 1.0), 1000
+#: The same where the correction is a series, with more runs: its terms are told apart by the size at which it begins,
+#: by a quarter of the largest or twice the first, and by the largest, at least eight times the first.
+SERIES, SERIES_RUNS = (8.0, 4.0, 2.0), 350
 #: Seconds that show what a run takes: clocks tell hundredths apart.
 TIMED = 0.05
 #: Parts of the time for the sizes, from the smallest to the largest.
@@ -46,6 +47,8 @@ PARTS, SERIES_PARTS = (0.2, 0.3, 0.5), (0.06, 0.16, 0.78)
 DEFAULT_SIZE = 400
 #: A simulator is stopped after this many times its share of the seconds, and five more.
 PATIENCE = 2.0
+#: Seconds on the wall between two looks at whether that time has come, on a busy machine.
+SOONEST = 0.2
 #: Samples that are always drawn if there is time, so that their spread is known.
 FEWEST = 30
 
@@ -88,19 +91,26 @@ def gather(
     return evidence
 
 
+def _working_clock() -> Callable[[], float]:
+    from theorem_engine.validators.statistics import working_clock
+
+    return working_clock()
+
+
 class _Clock:
     """The time of several simulators: each may spend an equal part of what those before it have left."""
 
     def __init__(self, seconds: float | None, running: int, all_of_them: int) -> None:
         self.each = None if seconds is None else seconds / max(1, all_of_them)
         self.waiting = running
-        self.end = time.perf_counter() + (self.each or 0.0) * running
+        self.all = (self.each or 0.0) * running
+        self.clock = _working_clock()
 
     def share(self) -> float | None:
         """What the next may spend; at least half of an equal part, if others took too long."""
         if self.each is None:
             return None
-        left = (self.end - time.perf_counter()) / max(1, self.waiting)
+        left = (self.all - self.clock()) / max(1, self.waiting)
         self.waiting -= 1
         return max(left, self.each / 2)
 
@@ -109,15 +119,20 @@ class _Clock:
 def time_limit(seconds: float | None, of_cpu: bool = False) -> Iterator[None]:
     """Stop a simulator that does not look at the clock: an error after several times its share.
 
-    With ``of_cpu`` exactly so many seconds of the processor are the limit: another process on the machine then takes
-    nothing away. Only a main thread can be interrupted, and only where the system has alarms; elsewhere nothing is
-    limited.
+    Seconds are those of work: what other processes take on a busy machine does not count. With ``of_cpu`` exactly so
+    many seconds of the processor are the limit. Only a main thread can be interrupted, and only where the system has
+    alarms; elsewhere nothing is limited.
     """
     if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
+    worked = _working_clock()
 
     def stop(*_: Any) -> None:
+        left = 0.0 if of_cpu else limit - worked()
+        if left > 0:
+            signal.setitimer(clock, max(left, SOONEST))
+            return
         raise TimeoutError(f"not finished after {limit:.0f} s, its share of the time was {seconds:.1f} s")
 
     limit = seconds if of_cpu else PATIENCE * seconds + 5
@@ -211,9 +226,12 @@ class _Run:
         """Samples that show a relevant deviation of every output; tiny outputs count as a third of their spread."""
         most = float(FEWEST)
         for leaf, seen in moments.items():
+            value = self.predicted[leaf]
+            if value == 0 and abs(seen.mean) + seen.spread <= ROUNDING:
+                # an identity that holds in every draw
+                continue
             # enough for the law of the mean to be near a Gaussian's
             most = max(most, (20 * seen.skewness) ** 2, 40 * (seen.kurtosis - 3))
-            value = self.predicted[leaf]
             known = isinstance(value, float) and math.isfinite(value)
             scale = max(abs(value), seen.spread / 3, self.simulator.scale) if known else 0.0
             if scale > 0:
@@ -244,8 +262,9 @@ class _Run:
         runs, part = (SERIES_RUNS, SERIES_PARTS[-1]) if begin else (RUNS, PARTS[-1])
         affordable = (part * self.effort.seconds / (runs * each)) ** (1 / self.simulator.cost)
         if begin:
-            last = max(min(affordable, MOST_TIMES), begin / (SERIES[0] * size))
-            return tuple(share * last for share in SERIES)
+            first, (times, parts, twice) = begin / size, SERIES
+            last = max(min(affordable, MOST_TIMES), times * first)
+            return first, max(last / parts, twice * first), last
         # corrections of two terms are known to need the size that the simulator names
         two_terms = any(isinstance(o, tuple) for o in stated_orders(self.entry, self.simulator, self.point))
         least = SIZES[-1] if two_terms else 4 * SMALLEST / size
@@ -259,9 +278,9 @@ class _Run:
         assert self.effort.seconds is not None
         found, spent, count = math.inf, 0.0, 1
         for look in range(8):
-            begin = time.perf_counter()
+            clock = _working_clock()
             self.simulator(place, generator(self.effort.seed, f"{self.name}:time", look), count)
-            took = time.perf_counter() - begin
+            took = clock()
             found, spent = min(found, max(took, 1e-6) / count), spent + took
             if spent > 0.05 * self.effort.seconds or (look >= 2 and took > TIMED):
                 break

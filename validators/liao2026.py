@@ -120,7 +120,7 @@ def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     return regression_errors(point, rng, count, entrywise(point))
 
 
-@simulator(size=SIZE, orders=correction_orders, cost=3.0, covers=("M1", "floor", "wide"))
+@simulator(size=SIZE, orders=correction_orders, cost=3.0, series_from=series_from, covers=("M1", "floor", "wide"))
 def error_limits(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Ends of the error: its slope M1 = |X K y|^2/n^2 at large penalties, its floor at next to none, its wide limit.
 
@@ -211,7 +211,7 @@ def surrogate_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     return regression_errors(point, rng, count, surrogate)
 
 
-@simulator(size=SIZE, cost=3.0, covers=("error",))
+@simulator(size=SIZE, orders=(1.0,), cost=3.0, series_from=series_from, covers=("error",))
 def raw_ridge_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error of ridge regression on the tokens themselves."""
 

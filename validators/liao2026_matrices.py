@@ -33,6 +33,8 @@ from .simulator import simulator
 
 #: Matrices averaged for one curve of errors.
 MATRICES = 4
+#: Runs of what is small in memory that are drawn together.
+RUNS_AT_ONCE = 256
 
 
 @simulator(covers=("gap",))
@@ -100,6 +102,7 @@ def noise_traces(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     size=SIZE,
     orders=(1.0,),
     cost=3.0,
+    series_from=series_from,
     scale=1.0,
     covers=("n", "yy", "ym", "mm", "pp", "outlier", "outlier_mass", "moment_yy_1", "moment_yy_2", "moment_yy_3"),
 )
@@ -227,9 +230,37 @@ def _top(places: Array, curve: Array) -> float:
 
 
 # what is kept has a correction of order 1/p, whatever the remainder does
-@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=("rank", "strength"))
+@simulator(size=SIZE, orders=(1.0,), cost=1.0, series_from=series_from, covers=("rank", "strength"))
+def kept_part(point: Point, rng: Generator, count: int) -> dict[str, Array]:
+    """Rank and operator norm of the kept part of the attention matrix, U Sigma V^T/p with U and V of three columns.
+
+    The columns are y, Z^T mu and X^T w: of the noise they see three projections, which are all that is drawn.
+    """
+    p, n = sizes(point)
+    mu, key, query = make_vectors(point, p)
+    slope, snr = slope_of(point), float(mu @ mu)
+    middle = slope / p * np.array([[snr, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    # rows of noise in an orthonormal basis of the three directions
+    _, lengths, frame = np.linalg.svd(np.array([mu, key, query]), full_matrices=False)
+    # vectors made from a Gram matrix are known to the square root of rounding
+    places = np.array([mu, key, query]) @ frame[lengths > 1e-6].T
+    ranks, strengths = [], []
+    for first in range(0, count, RUNS_AT_ONCE):
+        many = min(RUNS_AT_ONCE, count - first)
+        labels = np.stack([draw_labels(rng, n) for _ in range(many)])
+        noise = rng.standard_normal((many, n, places.shape[1])) @ places.T
+        along = [noise[..., 0], *(noise[..., k] + (w @ mu) * labels for k, w in ((1, key), (2, query)))]
+        # the triangles have the singular values of the whole
+        left, right = (np.linalg.qr(np.stack([labels, along[0], one], axis=2), mode="r") for one in along[1:])
+        values = np.linalg.svd(left @ middle @ np.swapaxes(right, 1, 2), compute_uv=False)
+        ranks.append(np.sum(values > 1e-9, axis=1).astype(float))
+        strengths.append(values[:, 0])
+    return {"rank": np.concatenate(ranks), "strength": np.concatenate(strengths)}
+
+
+@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=("rank", "strength"), whole=True)
 def kernel_remainder(point: Point, rng: Generator, count: int) -> dict[str, Array]:
-    """Operator norms of the kept low-rank part of the attention matrix and of what is left, and the kept rank."""
+    """Operator norms of the kept low-rank part of whole attention matrices and of what is left, and the kept rank."""
     p, n = sizes(point)
     mu, key, query = make_vectors(point, p)
     f = function_of(point)

@@ -80,7 +80,7 @@ def rank(m):
         "from 0.23 to 0.08",
     ),
     warns=(FAR,),
-    checks=("liao2026_matrices.kernel_remainder",),
+    checks=("liao2026_matrices.kept_part", "liao2026_matrices.kernel_remainder"),
     marks="DVG",
     notes=(
         "K_X = K_N + (1/p) U Sigma V^T + R with U = [y, Z^T mu, X^T w_K], V = [y, Z^T mu, X^T w_Q], "

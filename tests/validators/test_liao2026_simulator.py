@@ -187,6 +187,17 @@ def test_unbalanced_labels_meet_their_remark():
     )
 
 
+@pytest.mark.parametrize("weights", ["aligned", "orthogonal", "none"])
+def test_the_kept_part_needs_three_projections_of_the_noise(weights):
+    """Rank and norm from whole matrices, and from projections alone, at one size."""
+    point = {"nonlinearity": "tanh", "snr": 1.5, "weights": weights, "p": 24, "n": 30}
+    whole, reduced = matrices.kernel_remainder(point, rng(34), 300), matrices.kept_part(point, rng(35), 3000)
+    assert set(whole["rank"]) == set(reduced["rank"])
+    spread = np.hypot(whole["strength"].std() / 300**0.5, reduced["strength"].std() / 3000**0.5)
+    assert abs(whole["strength"].mean() - reduced["strength"].mean()) < 5 * spread
+    assert abs(whole["strength"].std() / reduced["strength"].std() - 1) < 0.25
+
+
 def test_the_remainder_of_the_linearisation_falls():
     """Operator norm like 1/sqrt(p): from 100 to 400 it halves; the kept part stays and has its rank and norm."""
     base = {"nonlinearity": "tanh", "snr": 1.0, "weights": "unit-aligned"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from theorem_engine.asking.point import Point, read_point
-from theorem_engine.base.errors import TheoremEngineError
+from theorem_engine.base.errors import TheoremEngineError, ValidityWarning
 from theorem_engine.checking.campaign import campaign_points
 from theorem_engine.checking.comparison import AGREES, CANNOT_TELL, DISAGREES, judge, normal_threshold
 from theorem_engine.checking.designed import find_design
@@ -30,6 +30,8 @@ REFUTED, NO_NUMBER, SURVIVED, EQUIVALENT = "refuted", "no number", "survived", "
 DIGITS, AGREEING = 30, 25
 #: Seconds of the processor for these digits at a point.
 FOR_DIGITS = 30.0
+#: Simulators that see the prediction draw anew for a mutant: a part of what a check draws first, which shows most.
+LOOKS = (0.1, 1.0)
 #: Points of an entry that has no designed ones.
 DRAWN = 3
 #: Characters of an equation that a survivor is shown with.
@@ -48,6 +50,8 @@ class Site:
     fixed: list[Row]
     told: list[Row]
     problems: list[str]
+    #: Whether the entry says itself that it is not exact here: then a check disagrees with nothing.
+    is_warned: bool = False
     verdict: str = ""
     digits: dict[Any, Any] | None = field(default=None, repr=False)
     has_digits: bool = False
@@ -86,13 +90,20 @@ def sites_of(entry: Entry, effort: Effort, false_alarm: float) -> list[Site]:
 def _site(entry: Entry, given: dict[str, Any], effort: Effort, false_alarm: float) -> Site | None:
     from theorem_engine.asking.evaluation import named_point
     from theorem_engine.asking.prediction import predict
-    from theorem_engine.checking.verdict import statistical_errors
+    from theorem_engine.checking.verdict import statistical_errors, without_rounding
 
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ValidityWarning)
+        try:
+            point = read_point(entry, given)
+        except TheoremEngineError:
+            return None
+    is_warned = any(issubclass(warning.category, ValidityWarning) for warning in caught)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            point = read_point(entry, given)
-            true = flat_outputs(predict(entry.id, **given).outputs)
+            prediction = predict(entry.id, **given)
+            true = without_rounding(prediction, flat_outputs(prediction.outputs))
             errors = statistical_errors(entry, point)
         except TheoremEngineError:
             # a theorem without a number here has no mutants to be told from
@@ -100,7 +111,8 @@ def _site(entry: Entry, given: dict[str, Any], effort: Effort, false_alarm: floa
         named = named_point(entry, point)
         fixed = gather(entry, named, true, effort, None, lambda simulator: not _sees(simulator))
         seeing = gather(entry, named, true, effort, original(entry, dict(point.options)).redraw(point), _sees)
-    site = Site(given, point, true, errors, fixed.rows, seeing.rows, [*fixed.problems, *seeing.problems])
+    is_warned = is_warned or prediction.error_kind == "approximate"
+    site = Site(given, point, true, errors, fixed.rows, seeing.rows, [*fixed.problems, *seeing.problems], is_warned)
     site.verdict = _verdict(site, [*site.fixed, *site.told], true, false_alarm)
     return site
 
@@ -113,7 +125,7 @@ def _verdict(site: Site, rows: Sequence[Row], predicted: Mapping[str, Any], fals
     from theorem_engine.checking.verdict import with_own_error
 
     compared = judge([with_own_error(row, site.errors) for row in rows], predicted, false_alarm)
-    return overall(outcomes(compared, list(predicted)), site.problems)[0]
+    return overall(outcomes(compared, list(predicted)), site.problems, site.is_warned)[0]
 
 
 @dataclass
@@ -183,13 +195,24 @@ class Trial:
             return True
         if not site.told:
             return False
-        share = None if self.effort.seconds is None else self.effort.seconds / len(self.sites)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            named = named_point(self.entry, site.point)
-            effort = replace(self.effort, seconds=share)
-            seeing = gather(self.entry, named, wrong, effort, mutant.redraw(site.point), _sees)
-        return _verdict(site, [*site.fixed, *seeing.rows], wrong, self.false_alarm) == DISAGREES
+        named = named_point(self.entry, site.point)
+        for part in LOOKS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                effort = self._part_of(part)
+                seeing = gather(self.entry, named, wrong, effort, mutant.redraw(site.point), _sees)
+            if _verdict(site, [*site.fixed, *seeing.rows], wrong, self.false_alarm) == DISAGREES:
+                return True
+        return False
+
+    def _part_of(self, part: float) -> Effort:
+        """A part of what a check spends at a point."""
+        seconds, samples = self.effort.seconds, self.effort.samples
+        return replace(
+            self.effort,
+            seconds=None if seconds is None else part * seconds / len(self.sites),
+            samples=None if samples is None else max(2, round(part * samples)),
+        )
 
     def _is_equal(self, mutant: Mutant, site: Site) -> bool:
         if not site.has_digits:

@@ -125,24 +125,28 @@ def spectral_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]
             labels = draw_labels(source, n)
             raw = draw_tokens(source, mu, labels)
             tokens = raw / np.sqrt(p)
-            noise = source.standard_normal((p, n)) / np.sqrt(p)
-            values, vectors = np.linalg.eigh(tokens.T @ tokens)
-            weights = 1 / (values - z)
-            unit, image = vectors.T @ labels / np.sqrt(n), vectors.T @ (along @ tokens)
-            mm = np.sum(weights * image**2)
+            unit, image = labels / np.sqrt(n), along @ tokens
+            spectrum = tokens.T @ tokens
+            moved = spectrum @ unit
             forms: dict[str, Any] = {
-                "n": np.mean(1 / (np.linalg.eigvalsh(noise.T @ noise) - z)),
-                "yy": np.sum(weights * unit**2),
-                "ym": np.sum(weights * unit * image) if length else 0.0,
-                "mm": mm,
-                "pp": (np.sum(weights * values) - mm) / (p - 1),
-                **{f"moment_yy_{k}": float(np.sum(values**k * unit**2)) for k in (1, 2, 3)},
+                f"moment_yy_{k}": float(value)
+                for k, value in enumerate((unit @ moved, moved @ moved, moved @ (spectrum @ moved)), 1)
             }
             if is_apart:
-                forms |= {"outlier": float(values[-1]), "outlier_mass": float(unit[-1] ** 2)}
+                values, vectors = np.linalg.eigh(spectrum)
+                forms |= {"outlier": float(values[-1]), "outlier_mass": float((vectors[:, -1] @ unit) ** 2)}
+            else:
+                values = np.linalg.eigvalsh(spectrum)
+            solved = np.linalg.solve(spectrum - z * np.eye(n), np.stack([unit, image], axis=1).astype(complex))
+            mm = image @ solved[:, 1]
+            # a signal moves the trace by a share 1/n only
+            weights = 1 / (values - z)
+            forms |= {
+                "n": np.mean(weights), "yy": unit @ solved[:, 0], "ym": unit @ solved[:, 1] if length else 0.0,
+                "mm": mm, "pp": (np.sum(weights * values) - mm) / (p - 1),
+            }  # fmt: skip
             found = {name: value if z.imag else float(np.real(value)) for name, value in forms.items()}
-            # the first control is the second moment itself
-            return found, token_controls(raw, labels, mu, (along,))[1:]
+            return found, token_controls(raw, labels, mu, (along,))
 
         return run
 

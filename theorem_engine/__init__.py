@@ -79,8 +79,9 @@ _AUTHOR = {
         "BatchSum", "Blurred", "Branches", "ClassResolvent", "Coin", "Eigenvalues", "Flow", "GaussianMean", "Hardmax",
         "LengthMean", "LocalMinimum", "MarchenkoPastur", "Minimum", "Normal", "Proximal", "RandomRecurrence",
         "Recurrence", "Root", "SpectralMean", "SpectrumSum", "Spinodal", "TokenMean", "TokenSum", "Tokens",
-        "Trajectory", "Variance", "homotopy",
+        "Trajectory", "Variance",
     ),
+    "theorem_engine.language.operators.homotopy": ("homotopy",),
     "theorem_engine.language.operators.channel": (
         "ChannelMean", "TokenLogSum", "TokenMax", "TokenSort",
     ),

@@ -23,7 +23,7 @@ margin = var("margin", "a", "distance of a mean from the boundary in standard de
     ),
     regime=Limit(grows=("n", "p"), fixed=("p/n",), orders=(1,)),
     checks=("classics_regressions.discriminant_error",),
-    identities=(
+    identities=lambda: (
         Ordering(
             normal_cdf(-sqrt(delta2) / 2), own("error"), points=({"g": "0.3", "delta2": 2}, {"g": "0.9", "delta2": 1})
         ),

@@ -172,7 +172,7 @@ def logistic_ridge(alpha, lam, loss):
     assumes=("patterns are Gaussian, labels random; weights have norm sqrt(N); stability y xi.w/sqrt(N) >= kappa",),
     regime=Limit(grows=("N", "P"), fixed=("P/N",), orders=(1,)),
     checks=("classics_perceptrons.largest_load",),
-    identities=(SpecialValue({kappa: 0}, "alpha", 2, points=({},)),),
+    identities=lambda: (SpecialValue({kappa: 0}, "alpha", 2, points=({},)),),
     marks="DV",
     notes=(
         "1/alpha = E (Z + kappa)_+^2. At kappa = 0 exact in the sense that 2 N patterns are separable with probability "

@@ -41,7 +41,7 @@ PLACES = (
     ),
     regime=Limit(grows=("n", "p"), fixed=("p/n",), orders=(1,)),
     checks=("classics_regressions.ridge_risk", "classics_regressions.best_penalty"),
-    identities=(
+    identities=lambda: (
         Equation(
             own("risk"),
             lam**2 * r2 * applied("classics.marchenko-pastur", "slope", z=-lam)

@@ -49,7 +49,7 @@ PLACES = tuple({"g": x, "z": y} for x, y in (("0.5", -1), ("0.25", "0.1"), ("1/2
     assumes=("X is n by p with independent entries of mean zero and variance one, S = X^T X/n",),
     regime=SAMPLES,
     checks=("classics_spectra.resolvent_traces", "classics_spectra.edges"),
-    identities=(Equation(g * z * own("m") ** 2 + (z + g - 1) * own("m") + 1, 0, points=PLACES),),
+    identities=lambda: (Equation(g * z * own("m") ** 2 + (z + g - 1) * own("m") + 1, 0, points=PLACES),),
     marks="DV",
     notes=(
         "g z m^2 + (z + g - 1) m + 1 = 0; of its roots the one that falls like -1/z at infinity. For z < 0 it is the "
@@ -84,7 +84,7 @@ def marchenko_pastur(g, z):
     assumes=("rows of X are Gaussian with covariance diag(spike, 1, ..., 1), S = X^T X/n",),
     regime=SAMPLES,
     checks=("classics_spectra.top_eigenpair",),
-    identities=(
+    identities=lambda: (
         Equation(
             own("overlap") * own("eigenvalue") * (spike - 1) ** 2,
             spike * ((spike - 1) ** 2 - g),

@@ -49,7 +49,7 @@ noise = var("noise", "s", "standard deviation of a neuron's field, sqrt(alpha r)
     ),
     regime=Limit(grows=("n",), orders=(1,)),
     checks=("classics_spins.posterior_signs",),
-    identities=(Ordering(1 - 1 / snr, own("q"), points=({"snr": "1.5"}, {"snr": 2}, {"snr": 4})),),
+    identities=lambda: (Ordering(1 - 1 / snr, own("q"), points=({"snr": "1.5"}, {"snr": 2}, {"snr": 4})),),
     marks="DV",
     notes=(
         "q = E tanh(snr q + sqrt(snr q) Z), which equals the mean of the square used here, and 1 - q = "

@@ -31,7 +31,7 @@ BETWEEN = "duranthon2026.element-wise-bound"
     assumes=MODEL,
     requires=(FINITE_SPIKE,),
     checks=("duranthon2026.bayes_estimator",),
-    identities=(
+    identities=lambda: (
         SpecialValue({L: 1}, "risk", 0, points=({"nu": 2},), options=SPIKED),
         Derivative("risk", nu, applied("duranthon2026.bayes-slope"), points=PLACES[:1], options=SPIKED),
         Equation(own("risk", nu=nu / 2, L=2), applied(BETWEEN, L=2), points=({"nu": 3}, {"nu": 8}), options=SPIKED),
@@ -79,7 +79,7 @@ def bayes_risk(m):
     needs={"bayes": "duranthon2026.bayes-risk", "manifold": "duranthon2026.manifold-risk"},
     requires=(FINITE_SPIKE,),
     checks=("duranthon2026.bayes_estimator", "duranthon2026_places.best_place"),
-    identities=(
+    identities=lambda: (
         Equation(own("risk"), own("bayes"), points=PLACES, options=SPIKED),
         Ordering(own("risk"), applied("duranthon2026.linear-risk"), points=PLACES, options=SPIKED),
     ),

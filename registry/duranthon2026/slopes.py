@@ -98,7 +98,7 @@ def bayes_slope(m):
     assumes=MODEL,
     requires=(Holds(Ne(nu, oo), "the signal is finite"),),
     checks=("duranthon2026_slopes.doubled",),
-    identities=(
+    identities=lambda: (
         Equation(own("bayes"), own("element_wise"), points=({"nu": 1}, {"nu": 5})),
         Ordering(own("bayes", nu=2 * nu), own("element_wise"), points=({"nu": 1}, {"nu": 5})),
     ),

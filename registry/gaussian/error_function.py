@@ -38,7 +38,7 @@ def variance():
     symbol=r"\mathbb{E}\operatorname{erf}",
     assumes=("G is standard normal",),
     checks=("gaussian.erf_mean",),
-    identities=(
+    identities=lambda: (
         Equation(slope("value", g), g * slope("value", t, t), box=BOX),
         Equation(own("value", t=-t), -own("value"), box=BOX),
         SpecialValue({g: 0}, "value", erf(t), box=BOX),
@@ -68,7 +68,7 @@ def erf_mean_(t, g):
     symbol=r"\zeta",
     assumes=("G is standard normal",),
     checks=("gaussian.erf_square",),
-    identities=(
+    identities=lambda: (
         Derivative("value", t, own("dt"), box=BOX),
         Derivative("dt", t, own("dtt"), box=BOX),
         Derivative("value", g, own("dg"), box=NARROW),
@@ -117,7 +117,7 @@ def erf_square_(t, g):
     symbol=r"\mathrm{miss}",
     assumes=("G is standard normal",),
     checks=("gaussian.erf_miss",),
-    identities=(
+    identities=lambda: (
         Equation(own("value"), 1 - 2 * applied("gaussian.erf-mean") + applied("gaussian.erf-square"), box=BOX),
         Derivative(
             "value", t, applied("gaussian.erf-square", "dt") - 2 * SLOPE.xreplace({u: t / WIDTH}) / WIDTH, box=NARROW
@@ -151,7 +151,7 @@ def erf_miss_(t, g):
     symbol=r"\mathrm{M}",
     assumes=("G is standard normal",),
     checks=("gaussian.erf_moments",),
-    identities=(
+    identities=lambda: (
         Derivative("first", t, (own("second") - applied("gaussian.erf-mean")) / g, box=BOX),
         Derivative("second", t, (own("third") - 2 * own("first")) / g, box=BOX),
         SpecialValue({g: 0}, "second", erf(t), box=BOX),

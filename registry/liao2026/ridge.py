@@ -36,7 +36,7 @@ def ridge_quadratic(m):
     assumes=ASSUMED[:1],
     regime=replace(LIMIT, orders=(1,), words="n, p -> oo with p/n -> c; |mu| of order one", correction="of order 1/p"),
     checks=("liao2026.raw_ridge_error",),
-    identities=(
+    identities=lambda: (
         Equation(own("error", c=1, snr=0), 1 / sqrt(1 + 4 / gamma), box={"gamma": ("0.5", 2)}),
         Ordering(own("error"), 1, box={"c": ("0.48", "0.52"), "snr": ("0.9", "1.1"), "gamma": ("0.4", "0.5")}),
         Ordering(own("error", snr=1), own("error", snr=0), box={"c": ("0.48", "0.52"), "gamma": ("0.4", "0.5")}),

@@ -55,7 +55,7 @@ FIVE = tuple({**p, "theta": "0.1", "eta": "-0.2", "rho": "0.05"} for p in PAIRS[
     assumes=MODEL,
     requires=(GRAM,),
     checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk", "marion2025.attention_gradient"),
-    identities=(
+    identities=lambda: (
         Equation(own("excess", kappa=-kappa, nu=-nu, theta=-theta, eta=-eta), own("excess"), points=FIVE),
         Equation(own("excess", theta=-theta, eta=-eta, rho=-rho), own("excess"), points=FIVE),
         Equation(slope("excess", nu, nu), 0, points=FIVE),
@@ -102,7 +102,7 @@ def risk(m, *, zeta, miss):
     needs={"risk": "marion2025.risk"},
     assumes=(*MODEL, "v is orthogonal to k*, k to v*, and k to v"),
     checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk"),
-    identities=(
+    identities=lambda: (
         Derivative(
             "excess",
             kappa,
@@ -140,7 +140,7 @@ def manifold_risk(m, *, risk):
     needs={"manifold": "marion2025.manifold-risk"},
     assumes=MODEL,
     checks=("marion2025_reduced.conditional_risk", "marion2025.attention_risk"),
-    identities=(
+    identities=lambda: (
         Equation(
             own("excess"),
             gamma**2 * applied("gaussian.erf-miss", t=lam * sqrt(d / 2), g=lam * gamma)
@@ -170,7 +170,7 @@ def oracle_risk(m, *, manifold):
     outputs={"risk": RISK, "excess": EXCESS, "coefficient": "multiple of v* applied to every token"},
     assumes=MODEL,
     checks=("marion2025.best_linear_risk",),
-    identities=(
+    identities=lambda: (
         SpecialValue({L: 1}, "excess", 0, points=({"gamma": 1},)),
         Equation(
             own("excess"),

@@ -15,8 +15,9 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from theorem_engine.backends.running import Numeric as Numeric
-from theorem_engine.backends.running import heard_apart, stepwise, straight
+from theorem_engine.backends.running import heard_apart, once, stepwise, straight
 from theorem_engine.base.errors import DeclarationError, MissingDefinition, NotAvailable
+from theorem_engine.language.application import Applied
 from theorem_engine.language.functions import OpenFunction
 from theorem_engine.language.operators.base import as_operator
 from theorem_engine.planning.plan import Evaluate, Operate, Plan, Solve
@@ -35,6 +36,8 @@ class Backend(ABC):
     """A folder of ``backends``: elementary functions, one module per operator, a group solver."""
 
     name: str
+    #: Whether a number comes out the same whenever it is computed; not so where the precision may have changed.
+    keeps_constants = False
 
     @abstractmethod
     def elementary(
@@ -63,7 +66,8 @@ class Backend(ABC):
             lowered = lowering.lower(step.operators, step.parameters, self)
         finally:
             _depth.reset(depth)
-        return heard_apart(lowered)
+        found = heard_apart(lowered)
+        return once(found) if self.keeps_constants and is_constant(step) else found
 
     def function(
         self, inputs: Sequence[Any], expressions: Sequence[Any], definitions: Mapping[Any, Any] | None = None
@@ -167,6 +171,15 @@ class Backend(ABC):
         size, width = len(place), len(plan.inputs)
 
         return stepwise(steps, size, width, targets)
+
+
+def is_constant(step: Operate) -> bool:
+    """Whether operators depend on nothing: no letter, no random numbers, no other entry that may draw some."""
+    return not step.parameters and not any(
+        isinstance(node, Applied) or getattr(node, "is_random", False) is True
+        for operator in step.operators
+        for node in sympy.preorder_traversal(operator)
+    )
 
 
 class NoLowering(Exception):

@@ -59,6 +59,20 @@ def stepwise(steps: Sequence[Step], size: int, width: int, targets: tuple[int, .
     return described(run, say)
 
 
+def once(lowered: Numeric) -> Numeric:
+    """A function without arguments whose results are kept, but where someone listens to how they are found."""
+    kept: list[Any] = []
+
+    def run() -> list[Any]:
+        if is_heard():
+            return list(lowered())
+        if not kept:
+            kept.extend(lowered())
+        return list(kept)
+
+    return described(run, lambda: description(lowered))
+
+
 def heard_apart(lowered: Numeric) -> Numeric:
     """The same function, its notes told apart from those of the operators inside it when someone listens."""
 

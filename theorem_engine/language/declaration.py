@@ -29,6 +29,7 @@ def declare(
     source: Source,
     given: tuple[Letter, ...] = (),
     outputs: Mapping[str, Output | str],
+    identities: tuple[Any, ...] | Callable[[], tuple[Any, ...]] = (),
     **rest: Any,
 ) -> Callable[[Callable[..., Mapping[Any, Any]]], Entry]:
     """Declare an entry; the decorated function returns its equations.
@@ -36,6 +37,7 @@ def declare(
     Its positional parameters are the given letters (None where an optional one is absent, the chosen value for
     options), or ``m``, the setting with all of them by name; its keyword-only ones are the entries it ``needs``.
     A ``model`` adds its letters to those given: the function sees what they come to.
+    ``identities=lambda: (...)`` are written when they are asked for, so that no prediction waits for them.
     Keys of the returned mapping are letters (quantities), names (outputs) and ``Partial`` keys.
     """
 
@@ -48,7 +50,7 @@ def declare(
         meanings = {name: o if isinstance(o, Output) else Output(o) for name, o in outputs.items()}
         entry = Entry(
             id=id, kind=kind, title=title, given=letters, outputs=meanings, source=source, body=body,
-            module=body.__module__, **rest,
+            module=body.__module__, stated_identities=identities, **rest,
         )  # fmt: skip
         _check_declaration(entry)
         add_entry(entry)

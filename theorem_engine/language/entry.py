@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import sympy
@@ -70,8 +71,8 @@ class Entry:
     #: What the error of a double-precision prediction is: "estimated", or "statistical" for means over samples.
     error_kind: str = "estimated"
     checks: tuple[Any, ...] = ()
-    #: What must hold between outputs, for the prover (``language/identity.py``).
-    identities: tuple[Any, ...] = ()
+    #: What must hold between outputs, for the prover (``language/identity.py``); or a function that writes them.
+    stated_identities: tuple[Any, ...] | Callable[[], tuple[Any, ...]] = ()
     marks: str = "D"
     notes: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
@@ -85,6 +86,11 @@ class Entry:
     pages: ClassVar[Pages | None] = None
     #: What writes an entry, at the values chosen, as LaTeX; set with the pages.
     typeset: ClassVar[Callable[[Entry, Mapping[str, Any]], str] | None] = None
+
+    @cached_property
+    def identities(self) -> tuple[Any, ...]:
+        """What must hold between outputs, written when it is first asked for: no prediction needs them."""
+        return self.stated_identities() if callable(self.stated_identities) else self.stated_identities
 
     @property
     def paper(self) -> str:

@@ -88,6 +88,7 @@ class Float64(Backend):
     """Double precision on scalars or on arrays of any shape."""
 
     name = "float64"
+    keeps_constants = True
 
     def elementary(
         self, inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], outputs: Sequence[Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theorem_engine.backends.base import Backend, NoLowering, Numeric, find_lowering, get_backend
+from theorem_engine.backends.base import Backend, NoLowering, Numeric, find_lowering, get_backend, is_constant
 from theorem_engine.backends.rounded.number import (
     UNIT,
     Rounded,
@@ -18,6 +18,7 @@ from theorem_engine.backends.rounded.number import (
     value_of,
     with_error,
 )
+from theorem_engine.backends.running import once
 from theorem_engine.base.reports import own_notes
 from theorem_engine.planning.plan import Operate, Solve
 
@@ -42,9 +43,9 @@ class RoundedFloat64(Backend):
         try:
             lowering = find_lowering(step.operators[0], self.name)
         except NoLowering:
-            return judged(plain, step.parameters)
+            return _kept(judged(plain, step.parameters), step)
         knowing: Numeric = lowering.lower(step.operators, step.parameters, self, plain)
-        return knowing
+        return _kept(knowing, step)
 
     def at_each_outcome(self, run: Numeric) -> Numeric:
         """Place by place: arrays with errors are not taken apart and put together again."""
@@ -84,6 +85,11 @@ class RoundedFloat64(Backend):
     def number(self, value: Any) -> Any:
         """The nearest double, and how far it is from the value."""
         return with_error(value, get_backend("float64").number(value))
+
+
+def _kept(function: Numeric, step: Operate) -> Numeric:
+    """The function, evaluated once if it depends on nothing."""
+    return once(function) if is_constant(step) else function
 
 
 def _unrolled(value: Any, shape: tuple[int, ...]) -> Any:

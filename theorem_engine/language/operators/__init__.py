@@ -1,49 +1,37 @@
-"""Operators: what is not elementary, as unevaluated SymPy nodes."""
+"""Operators: what is not elementary, as unevaluated SymPy nodes.
 
-from theorem_engine.language.operators.base import Component, Operator, is_operator
-from theorem_engine.language.operators.branches import Branches, Spinodal
-from theorem_engine.language.operators.dynamics import Flow, Recurrence, Trajectory
-from theorem_engine.language.operators.dyson import ClassResolvent, Coin, Normal, Variance
-from theorem_engine.language.operators.gaussian_mean import Blurred, GaussianMean
-from theorem_engine.language.operators.homotopy import homotopy
-from theorem_engine.language.operators.optimum import LocalMinimum, Minimum, Root
-from theorem_engine.language.operators.proximal import Proximal
-from theorem_engine.language.operators.spectral_law import MarchenkoPastur
-from theorem_engine.language.operators.spectral_mean import SpectralMean
-from theorem_engine.language.operators.spectrum import Eigenvalues
-from theorem_engine.language.operators.spectrum_sum import SpectrumSum
-from theorem_engine.language.operators.stochastic import BatchSum, RandomRecurrence, TokenSum
-from theorem_engine.language.operators.token_mean import Hardmax, LengthMean, TokenMean, Tokens
+A module is imported when one of its operators is first used: most papers need two or three of them.
+"""
 
-__all__ = [
-    "BatchSum",
-    "Blurred",
-    "Branches",
-    "ClassResolvent",
-    "Coin",
-    "Component",
-    "Eigenvalues",
-    "Flow",
-    "GaussianMean",
-    "Hardmax",
-    "LengthMean",
-    "LocalMinimum",
-    "MarchenkoPastur",
-    "Minimum",
-    "Normal",
-    "Operator",
-    "Proximal",
-    "RandomRecurrence",
-    "Recurrence",
-    "Root",
-    "SpectralMean",
-    "SpectrumSum",
-    "Spinodal",
-    "TokenMean",
-    "TokenSum",
-    "Tokens",
-    "Trajectory",
-    "Variance",
-    "homotopy",
-    "is_operator",
-]
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+#: Modules and the operators in them (a function that is named like its module is imported from there).
+_HOLDS = {
+    "base": ("Component", "Operator", "is_operator"),
+    "branches": ("Branches", "Spinodal"),
+    "dynamics": ("Flow", "Recurrence", "Trajectory"),
+    "dyson": ("ClassResolvent", "Coin", "Normal", "Variance"),
+    "gaussian_mean": ("Blurred", "GaussianMean"),
+    "optimum": ("LocalMinimum", "Minimum", "Root"),
+    "proximal": ("Proximal",),
+    "spectral_law": ("MarchenkoPastur",),
+    "spectral_mean": ("SpectralMean",),
+    "spectrum": ("Eigenvalues",),
+    "spectrum_sum": ("SpectrumSum",),
+    "stochastic": ("BatchSum", "RandomRecurrence", "TokenSum"),
+    "token_mean": ("Hardmax", "LengthMean", "TokenMean", "Tokens"),
+}
+_HOME = {name: module for module, names in _HOLDS.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -228,7 +228,7 @@ def starts(m):
     begin_k = size if known else Rational(1, 20)
     begin_v = scale * (Rational(7, 10) if known else Rational(1, 20))
     # a strong ridge on k leaves a nearly linear problem
-    start = partial(Start, along=r_k, method="anderson")
+    start = partial(Start, along=r_k, method="anderson", continued=(nu, delta, alpha, r_k, r_v))
     return {
         m_k: start(begin_k),
         m_v: start(begin_v),

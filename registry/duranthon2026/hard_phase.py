@@ -66,7 +66,7 @@ def _curve_draws(m):
     regime=PROPORTIONAL,
     requires=(FINITE_SPIKE, SIGNAL),
     needs={"bayes": "duranthon2026.bayes-risk"},
-    recipe={d_k: Start(Rational(1, 2), method="anderson")},
+    recipe={d_k: Start(Rational(1, 2), method="anderson", continued=(nu, delta, overlap))},
     error_kind="statistical",
     checks=("duranthon2026_cavity.two_answers", "duranthon2026_cavity.posterior_of_one"),
     marks="DVN",

@@ -23,6 +23,7 @@ class Start:
     positive: bool = False
     along: Any = None
     method: str = "newton"
+    continued: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def prepared(statement: Statement, recipe: Mapping[Any, How]) -> Statement:
         searched = _searched(strip(equation), searches, statement.owner)
         if symbol in starts and symbol in circular and not isinstance(equation, Unknown):
             how = starts[symbol]
-            equations[symbol] = Unknown(searched, how.value, how.positive, how.along, how.method)
+            equations[symbol] = Unknown(searched, how.value, how.positive, how.along, how.method, how.continued)
         elif isinstance(equation, Unknown):
             equations[symbol] = replace(equation, equation=searched)
         else:

@@ -58,6 +58,9 @@ class Unknown:
     ``method`` says how the group is solved: "newton" with the symbolic Jacobian; "anderson", accelerated iteration,
     where an operator has no derivative; "iteration", the map itself again and again, where the branch that this
     leads to from the start is what the statement means. A group is solved by one method.
+
+    ``continued`` names letters along which the solution moves without a jump: a sweep over one of them may start the
+    method at a point from what solves the equations at its neighbours. What is stated does not depend on it.
     """
 
     equation: Any
@@ -65,6 +68,7 @@ class Unknown:
     positive: bool = False
     along: Any = None
     method: str = "newton"
+    continued: tuple[Any, ...] = field(default=(), compare=False)
 
     def starts(self) -> tuple[Any, ...]:
         """All starting values, at least one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from theorem_engine.asking.error import float64_errors, is_statistical
@@ -20,9 +21,11 @@ from theorem_engine.language.domains import Structured
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.operators.base import as_operator
 from theorem_engine.language.statement import assemble
+from theorem_engine.numerics.solvers.neighbours import Between, telling
 from theorem_engine.planning.plan import Operate, Plan
 from theorem_engine.sweeping.errors import coarse_places, errors_together
 from theorem_engine.sweeping.executors import Executor
+from theorem_engine.sweeping.neighbours import neighbours
 
 
 def is_vectorised(entry: Entry, read: Sequence[tuple[int, Point]]) -> bool:
@@ -147,55 +150,104 @@ class Rows:
         found = errors_together(self.entry, [point for _, point, _ in chosen], [cell for _, _, cell in chosen])
         self.errors.update(zip((index for index, _, _ in chosen), found, strict=True))
 
-    def evaluate_apart(self, points: Sequence[Mapping[str, Any]], executor: Executor) -> None:
-        """Each point on its own, in whatever processes the executor has."""
+    def evaluate_apart(
+        self, points: Sequence[Mapping[str, Any]], executor: Executor, read: Sequence[tuple[int, Point]] = ()
+    ) -> None:
+        """Each point on its own, in whatever processes the executor has; those between others start from these."""
         numbers = [number for number in range(len(points)) if number not in self.status]
         looked_at = {numbers[i] for i in coarse_places(len(numbers))} if numbers else set()
-        jobs = [
-            (self.entry.id, {**self.fixed, **points[n]}, self.digits, self.mask,
-             n in looked_at if self.accuracy == "coarse" else bool(self.accuracy))
+        asked = {n: {**self.fixed, **points[n]} for n in numbers}
+        beside = {} if self.digits is not None else neighbours(self.entry, points, dict(read))
+        jobs = {
+            n: Job(
+                self.entry.id, asked[n], self.digits, self.mask,
+                n in looked_at if self.accuracy == "coarse" else bool(self.accuracy),
+                *((asked[beside[n].left], asked[beside[n].right]) if n in beside else ()),
+            )
             for n in numbers
-        ]  # fmt: skip
-        for number, found in zip(numbers, executor.map(evaluate_point, jobs), strict=True):
-            outputs, errors, kind, level, failure = found
-            if failure:
-                self.status[number] = failure
-                continue
-            self.outputs[number] = outputs
-            self.kinds.add(kind)
-            self.level = self.level or level
-            if errors is not None:
-                self.errors[number] = errors
+        }  # fmt: skip
+        prepare = getattr(executor, "prepare", None)
+        if beside and prepare is not None:
+            # a store is named after all points, whatever the order they are evaluated in
+            prepare(evaluate_point, list(jobs.values()))
+        tellers = {side for place in beside.values() for side in (place.left, place.right)}
+        told: dict[int, Mapping[str, Sequence[float]]] = {}
+        first = [n for n in numbers if n not in beside]
+        waiting = [replace(jobs[n], tells=n in tellers) for n in first]
+        for number, found in zip(first, executor.map(evaluate_point, waiting), strict=True):
+            told[number] = found[5]
+            self._take(number, found)
+        if beside:
+            last = [n for n in numbers if n in beside]
+            waiting = [
+                replace(jobs[n], between=Between(b.share, told.get(b.left, {}), told.get(b.right, {})))
+                for n in last
+                for b in (beside[n],)
+            ]
+            for number, found in zip(last, executor.map(evaluate_point, waiting), strict=True):
+                self._take(number, found)
+
+    def _take(self, number: int, found: Found) -> None:
+        outputs, errors, kind, level, failure, _ = found
+        if failure:
+            self.status[number] = failure
+            return
+        self.outputs[number] = outputs
+        self.kinds.add(kind)
+        self.level = self.level or level
+        if errors is not None:
+            self.errors[number] = errors
 
 
-Job = tuple[str, Mapping[str, Any], "int | None", bool, bool]
-Found = tuple[Mapping[str, Any], "Mapping[str, Any] | None", str, "float | None", str]
+@dataclass(frozen=True)
+class Job:
+    """One point to be evaluated, and where its solvers may start: what solves others is no part of what is asked."""
+
+    id: str
+    parameters: Mapping[str, Any]
+    digits: int | None
+    mask: bool
+    with_errors: bool
+    #: The points on both sides, where a solver may start between them.
+    left: Mapping[str, Any] | None = None
+    right: Mapping[str, Any] | None = None
+    between: Between | None = field(default=None, compare=False)
+    #: Whether to say what solves the systems on the way.
+    tells: bool = field(default=False, compare=False)
+
+
+#: Outputs, errors, their kind and level, the reason of a failure, and what solves the systems on the way.
+Found = tuple[
+    Mapping[str, Any], "Mapping[str, Any] | None", str, "float | None", str, Mapping[str, Sequence[float]]
+]  # fmt: skip
 
 
 def evaluate_point(job: Job) -> Found:
     """One prediction in a worker, with errors if asked: the id and the point travel, compiled functions do not."""
-    id, parameters, digits, mask, with_errors = job
     try:
-        found = predict(id, digits=digits, **parameters)
-        errors = dict(found.errors) if with_errors else None
+        with telling(job.between) as told:
+            found = predict(job.id, digits=job.digits, **job.parameters)
+            outputs = dict(found.outputs)
+            errors = dict(found.errors) if job.with_errors else None
     except TheoremEngineError as error:
-        if not mask:
+        if not job.mask:
             raise
-        return {}, None, "", None, str(error)
-    return dict(found.outputs), errors, found.error_kind, found.error_level, ""
+        return {}, None, "", None, str(error), {}
+    return outputs, errors, found.error_kind, found.error_level, "", dict(told.found) if job.tells else {}
 
 
 def is_found(result: Any) -> bool:
     """Whether data from a journal have the form of what ``evaluate_point`` gives."""
-    if not isinstance(result, (list, tuple)) or len(result) != 5:
+    if not isinstance(result, (list, tuple)) or len(result) != 6:
         return False
-    outputs, errors, kind, level, failure = result
+    outputs, errors, kind, level, failure, told = result
     return (
         isinstance(outputs, Mapping)
         and (errors is None or isinstance(errors, Mapping))
         and isinstance(kind, str)
         and (level is None or isinstance(level, float))
         and isinstance(failure, str)
+        and isinstance(told, Mapping)
     )
 
 
@@ -203,7 +255,7 @@ def _identity(job: Job) -> str:
     """What the prediction rests on, for those who keep it."""
     from theorem_engine.asking.fingerprint import prediction_fingerprint
 
-    return prediction_fingerprint(find_entry(job[0]), job[1])
+    return prediction_fingerprint(find_entry(job.id), job.parameters)
 
 
 evaluate_point.identity = _identity  # type: ignore[attr-defined]

@@ -59,14 +59,23 @@ class StoredRun:
 
     def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """Results in order, those of an earlier run first taken from its journal."""
+        keys = keys_of(function, items)
+        folder = self.folder or self._opened(keys)
+        yield from Resumed(folder / _JOURNAL, self.inner, self.accept).map(function, items, keys)
+
+    def prepare(self, function: Callable[[Any], Any], items: Sequence[Any]) -> None:
+        """Open the run of these items, which may then be mapped in several parts."""
+        self._opened(keys_of(function, items))
+
+    def _opened(self, keys: Sequence[str]) -> Path:
+        """The folder of the run that these computations make."""
         if self.root.exists() and not self.root.is_dir():
             raise BadRequest(f"the store {self.root} is no folder; name another one")
-        keys = keys_of(function, items)
         key = digest([FORMAT, *keys])[:16]
-        self.count = len(items)
+        self.count = len(keys)
         self.folder = self.root / f"{self.asked['entry']}-{key}"
         self._prepare(self.folder, key)
-        yield from Resumed(self.folder / _JOURNAL, self.inner, self.accept).map(function, items, keys)
+        return self.folder
 
     def _prepare(self, folder: Path, key: str) -> None:
         """The folder with what was asked in it; a folder that says otherwise is moved aside."""

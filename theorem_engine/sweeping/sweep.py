@@ -53,7 +53,9 @@ def sweep(
     takes the largest found for the others, ``errors=False`` leaves them out, and the attributes of the data set say so.
     ``mask=True`` leaves gaps (NaN) where a point is outside a domain or a method fails, with the reason in ``status``.
     ``along`` is a batch of points that vary together, as one more dimension.
-    Entries that evaluate arrays run in one call; the others are spread over ``jobs`` worker processes. With
+    Entries that evaluate arrays run in one call; the others are spread over ``jobs`` worker processes. Where an entry
+    says that its solution moves without a jump along a letter, every fourth point along it is solved from its own
+    start, and those between start from what solves their neighbours. With
     ``scheduler``, the address of a Dask scheduler, each point is evaluated on its own by the workers there; an
     ``executor`` does the same elsewhere, and all of them find the same numbers.
     With ``store``, a folder, every finished point is kept there, and a sweep that was stopped goes on where it was.
@@ -101,7 +103,7 @@ def sweep(
             asked = {"entry": entry.id, "axes": _texts(axes), "fixed": _texts(fixed), "digits": digits}
             run = StoredRun(use.root, chosen, asked, is_found, fresh=use.fresh)
         try:
-            rows.evaluate_apart(points, run or chosen)
+            rows.evaluate_apart(points, run or chosen, read)
         except KeyboardInterrupt:
             if run is not None:
                 print(run.stopped_text(), file=sys.stderr)
@@ -111,7 +113,7 @@ def sweep(
             if use is None or use.is_wanted:
                 raise
             run = None
-            rows.evaluate_apart(points, chosen)
+            rows.evaluate_apart(points, chosen, read)
     data = xarray.Dataset(
         *variables(rows, axes, together),
         attrs=about,

@@ -8,9 +8,10 @@ import numpy as np
 
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.base.errors import NotConverged
-from theorem_engine.base.random_sets import standard_error
+from theorem_engine.base.random_sets import is_restricted, standard_error
 from theorem_engine.base.reports import note
 from theorem_engine.numerics.solvers.iteration import Array, iterate, nearest_solution, remember
+from theorem_engine.numerics.solvers.neighbours import told
 from theorem_engine.numerics.solvers.newton import as_columns, shaped
 from theorem_engine.planning.plan import Solve
 
@@ -60,14 +61,27 @@ class _Iterated(CompiledGroup):
         parameters = column[width:]
         # a plain iteration is asked for where the start chooses the branch
         near = nearest_solution(self, parameters) if self.solve.method == "anderson" else None
-        x = None if near is None else self._try(near, parameters, SHORT, [])
+        x = self._between(parameters) if near is None else self._try(near, parameters, SHORT, [])
         seen: list[str] = []
         if x is None:
             x = self._from_starts(starts, parameters, EASINGS, seen)
         if x is None:
             raise NotConverged(f"the group {self.names} did not converge (wanted {TOLERANCE:.0e}); {'; '.join(seen)}")
         remember(self, parameters, x)
+        block = told()
+        if block is not None and not is_restricted():
+            block.keep(self.names, self, x)
         return x
+
+    def _between(self, parameters: Array) -> Array | None:
+        """The solution near those of neighbouring points; None where there are none, or it is another one."""
+        block = told()
+        between = None if block is None else block.between
+        if between is None or self.solve.method != "anderson":
+            return None
+        start = between.start(self.names, self.solve.positive)
+        x = None if start is None else self._try(start, parameters, SHORT, [])
+        return x if x is not None and between.holds(self.names, x) else None
 
     def _from_starts(self, starts: list[Array], parameters: Array, easings: int, seen: list[str]) -> Array | None:
         for start in starts:

@@ -39,7 +39,6 @@ from theorem_engine.registry.duranthon2026.notation import (
     x,
     z,
 )
-from theorem_engine.registry.duranthon2026.tasks import ARGMAX
 from theorem_engine.registry.duranthon2026.weights import Centred, over_score, pair_tokens, score_tokens, smoothed
 
 #: A score, for derivatives of the weights in it.
@@ -140,8 +139,6 @@ def label_given_both(task, weights):
     is_normalised = isinstance(weights, Normalised)
     tokens = pair_tokens(task, weights, m_kk, s) if is_normalised else Tilted(task, weights, s)
     t0 = tokens.mean(each=(p * sigma,))
-    if task is ARGMAX:
-        return m_vv * t0
     # t2 is of the order of the rest: a difference of two means would keep the rounding of both
     t1, t2 = (tokens.mean(each=(p * sigma * f,)) for f in (z * x, z**2 - 1))
     t3, t4 = (tokens.mean(each=(p * z, sigma * f)) for f in (x, z))

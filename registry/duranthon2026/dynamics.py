@@ -39,7 +39,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     task,
     var,
 )
-from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
+from theorem_engine.registry.duranthon2026.tasks import ARGMAX, FINITE_SPIKE, task_of
 from theorem_engine.registry.duranthon2026.weights import weights_of
 
 time = var("time", "t", "time of the flow", Interval(0, 1000), typical=(0, 0.3))
@@ -203,6 +203,8 @@ def mismatched_minimum(m, *, population):
         here, mean_length = task_of(m), LengthMean(L, L)
         valley = mean_length / (mean_length + nu) if here.is_marked else 1 - here.lead() ** 2 / mean_length
         return {"risk": valley, "exists": false}
+    if task_of(m) is ARGMAX:
+        raise NotAvailable(f"{m.owner}: the minimum is followed in nu from nu = 2, which does not lead to nu=inf")
     norms = {q_kk: m_kk**2 + m_kv**2, q_vv: m_vk**2 + m_vv**2, q_kv: m_kk * m_vk + m_kv * m_vv}
     place = {q.name: norms.get(q, q) for q in ORDER}
     risk = population.risk.at(m, **place)

@@ -3,7 +3,6 @@
 from sympy import Eq
 
 from theorem_engine import Normalised, Output, Source, Total, result
-from theorem_engine.base.errors import NotAvailable
 from theorem_engine.registry.duranthon2026.conditioning import (
     centred_excess,
     label_by_stein,
@@ -23,17 +22,14 @@ from theorem_engine.registry.duranthon2026.notation import (
     activation,
     delta,
     m_kk,
-    m_kv,
-    m_vk,
     nu,
     q_kk,
-    q_kv,
     rest,
     shift,
     task,
 )
 from theorem_engine.registry.duranthon2026.small_keys import excess_without_key, label_aligned
-from theorem_engine.registry.duranthon2026.tasks import ARGMAX, FINITE_SPIKE, task_of
+from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
 from theorem_engine.registry.duranthon2026.weights import weights_of
 
 
@@ -60,7 +56,7 @@ from theorem_engine.registry.duranthon2026.weights import weights_of
         "Affine in m_vv, in m_kv and in q_vv; even under (m_kv, m_vk, q_kv) -> -(m_kv, m_vk, q_kv), so the manifold "
         "where these vanish is invariant.",
         "Never below the Bayes risk.",
-        "At nu = oo only points of the manifold are evaluated (centred linear weights: all).",
+        "At nu = oo the hidden token is the one with the largest chi*; the other tokens lie below it.",
         "Weights with kinks (relu) have a risk here but no gradient: those that vanish jump from 0 to 1 where a token "
         "is the only one with a positive score.",
         "Where k is a multiple of k* (max task) or zero, the risk is written with its first-order terms in the order "
@@ -77,8 +73,6 @@ def population_risk(m):
     here = task_of(m)
     if m.activation == "centred-linear":
         return {"risk": delta**2 + 1 + centred_excess(here), **gradient}
-    if here is ARGMAX and m.when(m_kv**2 + m_vk**2 + q_kv**2 > 0):
-        raise NotAvailable(f"{m.owner}: at nu=inf only points with m_kv = m_vk = q_kv = 0 are known")
     weights = weights_of(m, here)
     if m.when(Eq(q_kk, 0)):
         excess = excess_without_key(here, weights)

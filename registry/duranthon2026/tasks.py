@@ -7,7 +7,7 @@ At nu = oo the position of the max task is the argmax, a task of its own here.
 
 from sympy import Eq, Integer, Ne, exp, oo, sqrt
 
-from theorem_engine import Hardmax, Holds, LengthMean, Tokens, TokenSort, normal_cdf
+from theorem_engine import GaussianMean, Hardmax, Holds, LengthMean, Tokens, TokenSort, normal_cdf
 from theorem_engine.registry.duranthon2026.choice import TokenFront
 from theorem_engine.registry.duranthon2026.finite_sample_notation import draw, score
 from theorem_engine.registry.duranthon2026.notation import L, nu, p, p_2, x, y
@@ -126,6 +126,10 @@ class Argmax(Max):
     def lead(self):
         """Mean of the largest of L normals."""
         return self.hidden(x)
+
+    def lead_over_length(self):
+        """E[mu_L / L]: the mean of chi* at one given token where all others lie below it."""
+        return GaussianMean(x * LengthMean(normal_cdf(x) ** (L - 1), L), x)
 
     def density(self, score):
         """All other tokens lie below."""

@@ -76,10 +76,17 @@ def test_a_flow_off_the_manifold_leaves_k_at_zero():
     assert (found["m_kk"], found["m_kv"]) == pytest.approx([-time * g for g in first], rel=1e-3, abs=1e-8)
 
 
-def test_infinite_signals_off_the_manifold_are_refused_not_divided_by_zero():
+def test_a_flow_at_an_infinite_signal_leaves_the_manifold_behind():
+    """To first order in time m_kv moves along its gradient, which the risk gives."""
     start = {"m_kk": 1, "m_kv": 0.1, "m_vk": 0, "m_vv": 1, "q_kk": 2, "q_vv": 1, "q_kv": 0.1}
-    with pytest.raises(NotAvailable, match="nu=inf"):
-        predict("gradient-flow", task="max", nu="inf", L=3, activation="softmax", time=0.1, **start)
+    here = predict("population-risk", task="max", nu="inf", L=3, activation="linear", **start)
+    time = 1e-6
+    found = predict("gradient-flow", task="max", nu="inf", L=3, activation="linear", time=time, **start)
+    rate = here["d_m_kv"] + 2 * 0.1 * here["d_q_kk"] + here["d_q_kv"]
+    assert found["m_kv"] - 0.1 == pytest.approx(-time * rate, rel=1e-3)
+
+
+def test_a_minimum_that_is_followed_in_the_signal_is_refused_at_an_infinite_one():
     with pytest.raises(NotAvailable, match="nu=inf"):
         predict("mismatched-minimum", task="max", nu="inf", L=10, activation="softmax")
 

@@ -1,7 +1,7 @@
 """Points of a sweep that lie between two others, along a letter on which solutions move without a jump.
 
-Which points these are follows from the grid alone, never from what has been computed or where: so a sweep gives the same
-numbers in one process, in many, on a cluster, and after it was stopped.
+Which points these are follows from the grid alone, never from what has been computed or where: so a sweep gives the
+same numbers in one process, in many, on a cluster, and after it was stopped.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def test_a_stopped_sweep_goes_on_with_the_solutions_that_were_kept(tmp_path, mon
 
     monkeypatch.setattr(rows, "predict", stopping)
     # among the points that are solved first, and among those between them
-    for stop in (2, 7, 13):
+    for stop in (2, 7, 13):  # noqa: B007 - where `stopping` stops
         try:
             te.sweep(ID, store=tmp_path / "parts", **query)
         except KeyboardInterrupt:

@@ -72,7 +72,9 @@ def sweep(
     if picture is not None:
         check_picture(picture, overwrite)
     given = letters_of(ctx)
-    letters = {name: value if is_list(ctx, name) else axis_of(name, value) for name, value in given.items()}
+    letters: dict[str, Any] = {
+        name: value if is_list(ctx, name) else axis_of(name, value) for name, value in given.items()
+    }
     settings: dict[str, Any] = {"digits": whole_number("digits", digits), "jobs": whole_number("jobs", jobs)}
     use = StoreUse(store or default_root(), is_wanted=resume or store is not None, fresh=not resume and store is None)
     settings |= {"scheduler": scheduler, "progress": True if verbose else None}

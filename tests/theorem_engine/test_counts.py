@@ -75,3 +75,39 @@ def test_a_prediction_does_no_more_work_than_it_did(id, point, limits, monkeypat
     assert found["compiled"] == 0
     counts = compiled, found["calls"], found["numbers"]
     assert all(count <= limit for count, limit in zip(counts, limits, strict=True)), counts
+
+
+def test_a_mean_that_depends_on_nothing_is_taken_once(monkeypatch):
+    """Moments of a nonlinearity do not change from point to point."""
+    point = {"nonlinearity": "tanh", "gamma": 1, "weights": "aligned", "snr": "0.2"}
+    with counted(monkeypatch) as found:
+        entry = fresh("liao2026.interpolation-error")
+        te.predict(entry, c="0.25", **point)
+        found.update(calls=0, numbers=0)
+        first = te.predict(entry, c="0.5", **point)
+        # one point of everything that is evaluated, and no nodes of a quadrature
+        assert found["numbers"] <= 150, found
+    fresh(entry.id)
+    # the same number where somebody listens to how it is found, and nothing is kept
+    from theorem_engine.base.reports import listening
+
+    with listening() as notes:
+        again = te.predict(entry, c="0.5", **point)
+    assert any(note.method == "Gaussian mean" for note in notes)
+    assert again.outputs == first.outputs
+
+
+def test_a_paper_is_imported_without_its_identities_and_the_operators_it_does_not_use():
+    import subprocess
+    import sys
+
+    code = """
+import sys
+from theorem_engine.language.catalogue import find_entry
+entry = find_entry("gaussian.erf-square")
+assert "identities" not in vars(entry)
+print(*sorted(name.rpartition(".")[2] for name in sys.modules if name.startswith("theorem_engine.language.operators.")))
+assert len(entry.identities) == 8
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["base"]

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from theorem_engine.asking.rational_relations import decide
@@ -250,15 +250,31 @@ def _refined(
     better = _better(entry, warn, present, chosen) if getattr(warn, "refined", None) is not None else []
     if not better:
         return ""
+    point = tuple(numbers)
+    try:
+        hash(point)
+    except TypeError:
+        # a letter that is more than one number
+        value = _better_value.__wrapped__(tuple(better), point)
+    else:
+        value = _better_value(tuple(better), point)
+    return str(warn.says).format(value=f"{value:.4g}") if math.isfinite(value) else ""
+
+
+@lru_cache(maxsize=1024)
+def _better_value(better: tuple[Callable[..., Any], ...], numbers: tuple[Any, ...]) -> float:
+    """What a caution knows better at a point, NaN where it does not: kept, since it may cost more than the prediction.
+
+    A prediction made again warns again.
+    """
     holds, expression = better
     try:
         if not bool(holds(*numbers)[0]):
-            return ""
-        (value,) = expression(*numbers)
+            return math.nan
+        return float(expression(*numbers)[0])
     except (TheoremEngineError, ArithmeticError, ValueError):
         # a singular matrix is a ValueError of NumPy's; far from every size that can be met nothing better is known
-        return ""
-    return str(warn.says).format(value=f"{float(value):.4g}") if math.isfinite(value) else ""
+        return math.nan
 
 
 @cache

@@ -49,6 +49,24 @@ def lower(forms: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     return lambda *values: each_point(one, values)
 
 
+def _turned(pair: list[Any], first: tuple[Any, ...], second: tuple[Any, ...]) -> list[int]:
+    """Where each expression of a pair of classes stands once they have changed places; empty if it is not there.
+
+    Kernels are mostly symmetric, and dear: then half of the pairs will do.
+    """
+    swap = {**dict(zip(first, second, strict=True)), **dict(zip(second, first, strict=True))}
+    places: dict[Any, list[int]] = {}
+    for k, expression in enumerate(pair):
+        places.setdefault(expression, []).append(k)
+    found = []
+    for expression in pair:
+        there = places.get(expression.xreplace(swap))
+        if not there:
+            return []
+        found.append(there.pop(0))
+    return found
+
+
 @dataclass
 class _Pieces:
     """The parts of a form, or their rates, compiled by what they depend on: nothing, one class, a pair of classes."""
@@ -66,6 +84,7 @@ class _Pieces:
             self.parts[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)
         )
         self.pair = [*coupling, *mean, *kernels]
+        self.turned = _turned(self.pair, first, second)
         self.alone = self.backend.function(self.parameters, [*ratio, *start])
         self.single = self.backend.function([*first, *self.parameters], [*local, *vector])
         self.double = self.backend.function([*first, *second, *self.parameters], self.pair)
@@ -76,18 +95,20 @@ class _Pieces:
         ratio, *start = (float(v) for v in self.alone(*values))
         single = np.stack([np.broadcast_to(v, size) for v in self.single(*places, *values)], axis=-1).astype(float)
         local, vector = single[:, : order * order].reshape(size, order, order), single[:, order * order :]
-        rows, columns = (index.ravel() for index in np.indices((size, size)))
-        table = np.empty((len(self.pair), size * size))
-        for begin in range(0, size * size, HELD):
-            here = slice(begin, begin + HELD)
-            found = self.double(*places[:, rows[here]], *places[:, columns[here]], *values)
-            for line, value in zip(table, found, strict=True):
-                line[here] = value
+        rows, columns = np.triu_indices(size) if self.turned else (index.ravel() for index in np.indices((size, size)))
+        table = np.empty((len(self.pair), size, size))
+        for begin in range(0, rows.size, HELD):
+            row, column = rows[begin : begin + HELD], columns[begin : begin + HELD]
+            found = self.double(*places[:, row], *places[:, column], *values)
+            for k, value in enumerate(found):
+                table[k, row, column] = value
+                if self.turned:
+                    table[self.turned[k], column, row] = value
         count = order * order
         coupling, mean = (
             table[k * count : (k + 1) * count].reshape(order, order, size, size).transpose(2, 3, 0, 1) for k in range(2)
         )
-        kernels = tuple(line.reshape(size, size) for line in table[2 * count :])
+        kernels = tuple(table[2 * count :])
         where = tuple(tuple(int(x) for x in place) for place in self.form.places)
         variances = Variances(where, kernels)  # type: ignore[arg-type]
         return Blocks(weights, local, coupling, ratio, variances, mean, vector), np.array(start).reshape(order, order)

@@ -26,6 +26,8 @@ class Note:
     #: How many operators were running when it was made.
     depth: int = 0
     draws: int = 0
+    #: Panels of the rule that settled, where it has some.
+    panels: int = 0
 
 
 #: No arguments: who listens stands outside generated code, which passes values only.
@@ -68,8 +70,8 @@ def inside_operator() -> Iterator[None]:
         _depth.reset(token)
 
 
-def note(method: str, error: Any, detail: str = "", draws: int = 0) -> None:
+def note(method: str, error: Any, detail: str = "", draws: int = 0, panels: int = 0) -> None:
     """Report; a no-op when nobody listens."""
     notes = _listener.get()
     if notes is not None:
-        notes.append(Note(method, error, detail, _depth.get(), draws))
+        notes.append(Note(method, error, detail, _depth.get(), draws, panels))

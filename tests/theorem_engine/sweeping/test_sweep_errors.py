@@ -157,3 +157,33 @@ def test_a_bar_tells_pace_and_time_left(capsys):
     assert "left" in shown
     assert pace_text(10, 10010, 1.0) == "10 a second, 17 min left"
     assert pace_text(0, 10, 1.0) == ""
+
+
+def test_errors_of_swept_integrals_need_few_nodes_and_cover_the_truth():
+    """At many points the noise is summed on a few nodes; at one point on many, and mpmath knows the truth."""
+    import mpmath
+
+    swept = te.sweep("gaussian.erf-square", t=te.grid("0.01", 6, 20), g=te.grid("0.001", 3, 20))
+    with mpmath.workdps(40):
+        for i, j in [(0, 0), (0, 19), (19, 0), (19, 19), (7, 3), (3, 11), (12, 16)]:
+            t, g = float(swept["t"].values[i]), float(swept["g"].values[j])
+            single = te.predict("gaussian.erf-square", t=t, g=g)
+            value, error = float(swept["value"].values[i, j]), float(swept["value_error"].values[i, j])
+            assert 0.9 * single.error < error < 2 * single.error, (t, g, single.error, error)
+            u, angle = mpmath.mpf(t) / mpmath.sqrt(1 + 2 * mpmath.mpf(g) ** 2), mpmath.mpf(g)
+            b = mpmath.atan(1 / mpmath.sqrt(1 + 4 * angle**2))
+            variance = mpmath.quad(lambda x, u=u: mpmath.exp(-((u / mpmath.cos(x)) ** 2)), [b, mpmath.pi / 4])
+            truth = mpmath.erf(u) ** 2 + 4 / mpmath.pi * variance
+            assert abs(value - truth) <= error
+
+
+def test_a_sweep_with_errors_evaluates_no_more_nodes_than_one_without(monkeypatch):
+    from theorem_engine.backends.rounded import integral
+
+    asked = []
+    plain = integral._rule
+    monkeypatch.setattr(integral, "_rule", lambda panels: asked.append(plain(panels)[0].size) or plain(panels))
+    te.sweep("gaussian.erf-square", t=te.grid("0.1", 2, 20), g=te.grid("0.1", 1, 20))
+    # the rule of the values has 48 nodes on each panel
+    assert asked
+    assert max(asked) <= 8

@@ -28,8 +28,15 @@ def integrate(ends: Numeric, body: Numeric) -> Numeric:
 
     def evaluate(*values: Any) -> list[Any]:
         spread = [np.asarray(v)[..., None] if np.ndim(v) else v for v in values]
-        results = legendre_interval(lambda x: body(x, *spread), *ends(*values))
-        note("Gauss-Legendre", [error for _, error in results])
+        sizes: list[int] = []
+
+        def integrand(x: Any) -> Any:
+            sizes.append(x.shape[-1])
+            return body(x, *spread)
+
+        results = legendre_interval(integrand, *ends(*values))
+        # every refinement doubles the panels
+        note("Gauss-Legendre", [error for _, error in results], panels=sizes[-1] // sizes[0])
         return [value for value, _ in results]
 
     def say() -> Any:

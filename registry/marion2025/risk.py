@@ -23,7 +23,10 @@ from theorem_engine.registry.marion2025.notation import (
     s,
     tau,
     theta,
+    var,
 )
+
+others = var("others", "n", "tokens that hold noise only", NONNEGATIVE)
 
 MODEL = (
     "k* and v* are orthonormal; k and v have norm one",
@@ -184,6 +187,7 @@ def oracle_risk(m, *, manifold):
 )
 def linear_risk(gamma, L, eps):
     """The best linear function of all tokens gives each the same multiple of v*: it cannot choose."""
-    coefficient = gamma**2 / (gamma**2 + L - 1)
-    excess = gamma**2 * (1 - coefficient)
-    return {"risk": eps**2 + excess, "excess": excess, "coefficient": coefficient}
+    # a letter of its own: beside a small gamma^2 a sum with L would leave nothing of it, or less
+    coefficient = gamma**2 / (gamma**2 + others)
+    excess = others * coefficient
+    return {others: L - 1, "risk": eps**2 + excess, "excess": excess, "coefficient": coefficient}

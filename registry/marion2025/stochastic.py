@@ -29,7 +29,8 @@ from theorem_engine.registry.marion2025.risk import MODEL, RISK
 dimension = var("d", "d", "dimension of a token; at least six, so that two free directions remain", Integers(6),
                 typical=(6, 200))  # fmt: skip
 batch = var("batch", "B", "sequences in a batch", Integers(1, 10_000), typical=(1, 8))
-seed = var("seed", r"\omega", "seed of the random numbers; one seed, one path", Integers(0, 2**63 - 1),
+# beyond this a double does not tell two seeds apart, which would then have one path
+seed = var("seed", r"\omega", "seed of the random numbers; one seed, one path", Integers(0, 2**53),
            typical=(0, 1000))  # fmt: skip
 
 Z = tuple(var(f"Z{i}", f"Z_{i}", "standard normal coordinate of a token") for i in range(1, 5))

@@ -94,7 +94,7 @@ def main(arguments=None):
         reports.append(report)
         if given.log:
             with given.log.open("a", encoding="utf-8") as stream:
-                stream.write(f"{report.status} {report.seconds:.3f} s {report.call} {report.said[:120]!r}\n")
+                stream.write(f"{report.status} {report.seconds:.3f} s {report.call} {report.said[:300]!r}\n")
         if number % 100 == 0 or number == total:
             failed = sum(r.status == "failed" for r in reports)
             print(f"{number} of {total} queries, {failed} failed, at {report.entry}", file=sys.stderr, flush=True)

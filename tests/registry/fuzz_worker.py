@@ -1,5 +1,7 @@
 """What a query must not do, judged in a process with limited memory and time."""
 
+import contextlib
+import importlib
 import json
 import math
 import multiprocessing
@@ -20,6 +22,10 @@ import theorem_engine
 MEMORY = 2 * 2**30
 _ROOT = Path(theorem_engine.__file__).resolve().parents[1]
 _NAN = re.compile(r"\bnan\b", re.IGNORECASE)
+#: Errors of programs, not of numbers, in the text of one of ours.
+_MISTAKE = re.compile(
+    r"failed \(((?:Attribute|Import|Index|Key|Name|Type|Assertion|ModuleNotFound|UnboundLocal)Error)\b"
+)
 
 
 class TimeIsUp(BaseException):
@@ -40,6 +46,8 @@ class Report:
     seconds: float = 0.0
     #: The error met, if any.
     said: str = ""
+    #: Whether it was stopped in the middle of an import, which leaves a process that cannot be trusted.
+    is_torn: bool = False
 
     def fail(self, cause, detail, stage=""):
         """Note a failure; text and JSON that stumble over the same thing again are not counted again."""
@@ -56,8 +64,9 @@ def judge(query, seconds):
             warnings.simplefilter("always")
             _evaluate(query, report)
             _judge_warnings(caught, report)
-    except TimeIsUp:
+    except TimeIsUp as stopped:
         report.status = "slow"
+        report.is_torn = any("importlib" in frame.filename for frame in traceback.extract_tb(stopped.__traceback__))
     report.seconds = time.process_time() - begin
     if report.failures:
         report.status = "failed"
@@ -121,6 +130,9 @@ def _judge_error(error, report, stage, query):
         report.fail(f"more than 2 GB asked for, {_place(error)}", report.said, stage)
     elif not isinstance(error, errors.TheoremEngineError) or isinstance(error, errors.DeclarationError):
         report.fail(f"{type(error).__name__} in {_place(error)}", report.said, stage)
+    elif mistake := _MISTAKE.search(str(error)):
+        # the guard turns any error into ours, but these are no matter of numbers
+        report.fail(f"{mistake[1]} behind a guard, {_place(error)}", report.said, stage)
     elif stage == "making a value" or _is_about_digits(error):
         return
     elif query.entry not in str(error):
@@ -260,7 +272,9 @@ class Worker:
             self._pipe.send((query, seconds))
             if self._pipe.poll(20 * seconds + 120):
                 report, peak = self._pipe.recv()
-                if peak > MEMORY:
+                if report.is_torn:
+                    self._restart()
+                elif peak > MEMORY:
                     report.fail("memory: more than 2 GB used", f"{peak / 2**30:.1f} GB")
                     report.status = "failed"
                     self._restart()
@@ -291,6 +305,7 @@ def _serve(pipe):
     import theorem_engine as te
 
     te.entries()
+    _import_libraries()
     baseline = _resident_peak()
     resource.setrlimit(resource.RLIMIT_AS, (_address_space() + MEMORY, resource.RLIM_INFINITY))
     while True:
@@ -303,6 +318,13 @@ def _serve(pipe):
             pipe.send((report, _resident_peak() - baseline))
         except ConnectionError:
             return
+
+
+def _import_libraries():
+    """What is imported when it is first needed, so that no query pays for it, or is stopped inside it."""
+    for name in ("flint", "mpmath", "numba", "scipy.integrate", "scipy.linalg", "scipy.optimize", "scipy.stats"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 def _resident_peak():

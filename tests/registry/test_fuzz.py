@@ -12,7 +12,8 @@ import pytest
 import theorem_engine as te
 from tests.registry import fuzz
 from tests.registry.fuzz_queries import Query, make_query, shares
-from tests.registry.fuzz_worker import Report, Worker, _judge_outputs, numbers, within
+from tests.registry.fuzz_worker import Report, Worker, _judge_error, _judge_outputs, numbers, within
+from theorem_engine.base.errors import NotConverged
 from theorem_engine.language.domains import NONNEGATIVE, Interval
 
 SEED = 20260117
@@ -103,6 +104,34 @@ def test_the_judge_notes_bad_outputs(value, declared, cause):
     report = Report("te.predict(...)", "an.entry", ())
     _judge_outputs(SimpleNamespace(outputs={"risk": value}, entry=entry), report)
     assert [cause in found for found, _ in report.failures] == [True]
+
+
+def test_the_judge_sees_mistakes_of_programs_behind_the_guard():
+    """Numbers may overflow in a library; a missing attribute is a mistake, and so is a module that is half imported."""
+    query = Query("an.entry", (), ())
+    for told, is_mistake in (("AttributeError: module 'x' has no y", True), ("OverflowError: too large", False)):
+        report = Report("te.predict(...)", "an.entry", ())
+        _judge_error(NotConverged(f"an.entry: the evaluation failed ({told})"), report, "value", query)
+        assert [cause.startswith("AttributeError behind a guard") for cause, _ in report.failures] == [
+            True
+        ] * is_mistake
+
+
+def test_a_process_stopped_inside_an_import_is_not_used_again(worker, tmp_path):
+    """What it had begun to import would be missing in all queries after this one."""
+    (tmp_path / "endless.py").write_text("while True: pass\n")
+    source = f"__import__('sys').path.insert(0, {str(tmp_path)!r}) or __import__('endless')"
+    before = worker._process.pid
+    report = worker.judge(Query("gaussian.erf-mean", (("t", source), ("g", "1")), ("t",)), seconds=0.5)
+    assert (report.status, report.is_torn) == ("slow", True)
+    assert worker._process.pid != before
+
+
+def test_a_campaign_goes_on_where_it_was_stopped():
+    """The queries left out are the first ones, in the order in which the entries take turns."""
+    chosen = [te.entry("gaussian.erf-mean"), te.entry("gaussian.erf-miss")]
+    whole = [report.call for report in fuzz.run(6, 1, chosen=chosen)]
+    assert [report.call for report in fuzz.run(6, 1, chosen=chosen, after=4)] == whole[4:]
 
 
 def test_the_worker_survives_what_kills_it(worker):

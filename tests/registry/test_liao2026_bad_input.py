@@ -145,3 +145,10 @@ def test_a_check_with_a_file_of_weights_draws_its_weights(point, tmp_path):
     assert verdict.verdict != "disagrees"
     (row,) = verdict.rows
     assert row.estimate == pytest.approx(row.prediction, abs=0.03)
+
+
+@pytest.mark.parametrize("given", [np.ma.masked, np.array(0.5), 7, None, "1; 2, 3", "1, two"])
+def test_what_is_no_list_of_vectors_is_refused_in_the_letter_it_was_given_for(given):
+    point = {"c": 1, "gamma": 1, "a1": "0.5", "second_moment": 1, "queries": "1"}
+    with pytest.raises((BadNumber, OutOfDomain), match=r"liao2026\.finite-rank-error: keys="):
+        te.predict("liao2026.finite-rank-error", keys=given, **point)

@@ -1,6 +1,7 @@
 """Properties of the risk, at points of its own domain."""
 
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -160,3 +161,15 @@ def test_the_linear_predictor_solves_its_normal_equations(gamma, length):
 def test_one_token_needs_no_attention():
     excess = te.predict("marion2025.linear-risk", gamma=2, L=1, eps="0.1").outputs["excess"]
     assert excess == pytest.approx(0, abs=1e-15)
+
+
+@pytest.mark.parametrize("gamma", ["1e-150", "1e-12", "1e-3", "1", "1e6", "1e150"])
+@pytest.mark.parametrize("length", [1, 2, 10, 10**9])
+def test_the_best_linear_predictor_keeps_its_digits_at_both_ends_of_gamma(gamma, length):
+    """In fractions: coefficient g/(g + L - 1) with g = gamma^2, excess L - 1 times as much."""
+    found = te.predict("marion2025.linear-risk", gamma=gamma, L=length)
+    square = Fraction(gamma) ** 2
+    coefficient = square / (square + length - 1)
+    for name, exact in (("coefficient", coefficient), ("excess", (length - 1) * coefficient)):
+        distance = abs(Fraction(found.outputs[name]) - exact)
+        assert distance <= Fraction(found.errors[name]) <= Fraction(1, 10**14) * exact + Fraction(1, 10**300)

@@ -58,3 +58,16 @@ def test_uniform_starts_without_vectors_have_the_law_of_uniform_vectors():
 def test_the_stochastic_chain_needs_six_dimensions():
     with pytest.raises(OutOfDomain, match="integers >= 6"):
         te.predict("marion2025.stochastic-pgd", **{**CHAIN, "d": 5}, steps=1, seed=0)
+
+
+def test_seeds_that_doubles_do_not_tell_apart_are_refused():
+    """2^53 + 1 would have the path of 2^53, and 2^63 - 2 none."""
+    start = {"kappa": "0.3", "nu": "0.2", "theta": 0, "eta": 0, "rho": 0}
+    point = {**start, "lam": "0.1", "gamma": 1, "d": 30, "L": 3, "alpha": "0.001", "batch": 2, "steps": 3}
+    paths = [
+        te.predict("marion2025.stochastic-pgd", **point, seed=seed).outputs["kappa"] for seed in (2**53 - 1, 2**53)
+    ]
+    assert paths[0] != paths[1]
+    for seed in (2**53 + 1, 2**63 - 2):
+        with pytest.raises(OutOfDomain, match="seed"):
+            te.predict("marion2025.stochastic-pgd", **point, seed=seed)

@@ -34,7 +34,7 @@ class Vectors(Domain):
         """The coordinates as fractions, commas between them and semicolons between vectors."""
         if isinstance(given, str):
             given = given.strip().removesuffix(";").split(";")
-        if not isinstance(given, Iterable):
+        if not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0:
             raise NotANumber("is no list of vectors")
         rows = list(given)
         if rows and not any(isinstance(row, (str, Iterable)) for row in rows):

@@ -31,6 +31,13 @@ _MISTAKE = re.compile(
 class TimeIsUp(BaseException):
     """Not an Exception, so that no handler of the engine takes it for its own."""
 
+    def __init__(self, frame):
+        """Whether it came inside an import: its own traceback would not say, frames of imports are taken out."""
+        self.is_torn = False
+        while frame is not None:
+            self.is_torn |= "importlib" in frame.f_code.co_filename
+            frame = frame.f_back
+
 
 @dataclass
 class Report:
@@ -66,7 +73,7 @@ def judge(query, seconds):
             _judge_warnings(caught, report)
     except TimeIsUp as stopped:
         report.status = "slow"
-        report.is_torn = any("importlib" in frame.filename for frame in traceback.extract_tb(stopped.__traceback__))
+        report.is_torn = stopped.is_torn
     report.seconds = time.process_time() - begin
     if report.failures:
         report.status = "failed"
@@ -78,9 +85,9 @@ def _deadline(seconds):
     """Raise TimeIsUp in the code inside once it has had its seconds, and never after it has ended."""
     is_over = False
 
-    def stop(*_):
+    def stop(_, frame):
         if not is_over:
-            raise TimeIsUp
+            raise TimeIsUp(frame)
 
     # the processor's time, not the clock's: what else the machine does is no fault of the query
     signal.signal(signal.SIGPROF, stop)

@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 from sympy.logic.boolalg import BooleanAtom
 
-from theorem_engine.base.errors import DeclarationError, OutOfDomain, TheoremEngineError
+from theorem_engine.base.errors import DeclarationError, OutOfDomain
 from theorem_engine.language.application import at_arguments
 from theorem_engine.language.letters import Letter
 from theorem_engine.language.operators.base import is_operator
@@ -234,8 +234,8 @@ class Setting:
             return
         try:
             found = model.definitions(self)
-        except TheoremEngineError as error:
-            # whoever decides what was open asks again
+        except BaseException as error:
+            # whoever decides what was open asks again, and so does the next query after one that was interrupted
             self._model = model
             if not isinstance(error, OutOfDomain) or self.owner in str(error):
                 raise

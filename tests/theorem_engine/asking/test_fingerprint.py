@@ -329,7 +329,7 @@ def test_a_changed_sign_is_checked_anew(tree, tmp_path):
     )
     assert "0 checks were finished before" in in_tree(tree, *words)
     assert "1 checks were finished before" in in_tree(tree, *words)
-    right = "coefficient = gamma**2 / (gamma**2 + L - 1)"
+    right = "return {others: L - 1, "
     with edited(tree, "registry/marion2025/risk.py", right, right.replace("L - 1", "L + 1")):
         told = in_tree(tree, *words)
     assert "0 checks were finished before" in told

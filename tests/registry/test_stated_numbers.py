@@ -1,8 +1,8 @@
 """Numbers that were once wrong, each at its own point against a sum of the definition written here.
 
 Weights f of one score at a time: S = E f(m chi of the hidden token), Q = E sum f(m chi)^2, risk 1 - 2 v S + v^2 Q.
-In the max task the first of two tokens is the hidden one with probability 1/(1 + e^(nu (y - x))); in the spiked task its
-score has the mean sqrt(nu). Sums are trapezoidal, exponentially accurate for smooth bodies under a normal density.
+In the max task the first of two tokens is hidden with probability 1/(1 + e^(nu (y - x))); in the spiked task its score
+has the mean sqrt(nu). Sums are trapezoidal, exponentially accurate for smooth bodies under a normal density.
 """
 
 import math
@@ -92,11 +92,10 @@ def test_conjugate_eigenvalues_have_one_order_in_all_precisions():
     """They belong to a real matrix: with an eigenvalue comes its conjugate, and more digits change neither's place."""
     point = {"kappa": "-0.576", "nu": "-0.168", "lam": "0.0464", "gamma": "1.48", "d": 140, "L": 2}
     short, long = (te.predict("marion2025.transverse-stability", **point, digits=digits) for digits in (None, 30))
-    pairs = [(short.outputs["eigenvalues"], 1e-14), (long.outputs["eigenvalues"], 0)]
-    for (first, second, third), within in pairs:
-        assert first["im"] == -second["im"] > 0
-        assert first["re"] == pytest.approx(second["re"], abs=within)
-        assert third["im"] == 0
+    for found in (short, long):
+        first, second, third = found.outputs["eigenvalues"]
+        assert first["im"] > 0 == third["im"]
+        assert max(abs(first["im"] + second["im"]), abs(first["re"] - second["re"])) < 1e-14
     for one, other in zip(short.outputs["eigenvalues"], long.outputs["eigenvalues"], strict=True):
         assert complex(one["re"], one["im"]) == pytest.approx(complex(other["re"], other["im"]), abs=1e-13)
 

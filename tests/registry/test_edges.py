@@ -164,7 +164,9 @@ def test_risk_of_the_erf_layer(products, gamma, d, L, lam):
 def test_best_linear_predictor(gamma, L, eps):
     """Against the normal equations of all tokens, solved as they stand."""
     expected = reference_gaussian.best_linear(gamma, L, eps)
-    _agrees(te.predict("marion2025.linear-risk", gamma=gamma, L=L, eps=eps), expected, 1e-13 * (eps**2 + gamma**2))
+    # the reference solves equations whose entries are of order one: of an exact zero its rounding is left
+    doubt = 1e-13 * (eps**2 + gamma**2) + 4e-16
+    _agrees(te.predict("marion2025.linear-risk", gamma=gamma, L=L, eps=eps), expected, doubt)
 
 
 def _settled(function, *arguments):

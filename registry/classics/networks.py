@@ -60,12 +60,12 @@ def deep_linear_mode(m):
 def tanh_edge(q):
     """Bias variance times the mean square slope at the edge, and that slope, for tanh.
 
-    q E f'^2 - E f^2 is of order q^3: its terms of lower order, which cancel, are taken off under the means.
+    q E f'^2 - E f^2 is of order q^3. With r = x - tanh(x), whose slope is tanh^2, E x r = q E tanh(x)^2 takes off the
+    terms of lower order, which cancel.
     """
     x = sqrt(q) * Z
-    square, fourth = (GaussianMean(tanh(x) ** n, Z) for n in (2, 4))
-    bent, along = GaussianMean((tanh(x) - x) ** 2, Z), GaussianMean(x * (tanh(x) - x), Z)
-    return q * (fourth - 2 * square**2) - bent - 2 * square * along, 1 - 2 * square + fourth
+    lifted = q * GaussianMean(tanh(x) ** 4, Z) - GaussianMean((x - tanh(x)) ** 2, Z)
+    return lifted, GaussianMean((1 - tanh(x) ** 2) ** 2, Z)
 
 
 def erf_edge(q):

@@ -147,6 +147,16 @@ def _wave(plain: list[Any], errors: list[Any], result: Any) -> Any:
     return total
 
 
+def _hyperbolic(plain: list[Any], errors: list[Any], result: Any) -> Any:
+    """Of a hyperbolic cosine: its slope, and half the square of the error where that vanishes."""
+    total = _own(result, FUNCTION)
+    if not _is_exact(errors[0]):
+        if not np.max(errors[0]) <= NARROW:
+            return None
+        total += (1.00001 * np.abs(np.sinh(plain[0])) + result * errors[0]) * errors[0]
+    return total
+
+
 def _same(plain: list[Any], errors: list[Any], result: Any) -> Any:
     return errors[0]
 
@@ -158,7 +168,7 @@ def _larger(plain: list[Any], errors: list[Any], result: Any) -> Any:
 _RULES: dict[Any, Callable[[list[Any], list[Any], Any], Any]] = {
     np.add: _sum, np.subtract: _sum, np.multiply: _product, np.divide: _quotient, np.square: _square,
     np.power: _power, np.exp: _exponential, np.sqrt: _root, np.negative: _same, np.positive: _same,
-    np.absolute: _same, np.sin: _wave, np.cos: _wave, np.maximum: _larger, np.minimum: _larger,
+    np.absolute: _same, np.sin: _wave, np.cos: _wave, np.cosh: _hyperbolic, np.maximum: _larger, np.minimum: _larger,
     special.erf: _by_slope(lambda x: 1.1284 * np.exp(-x * x)),
     special.erfc: _by_slope(lambda x: 1.1284 * np.exp(-x * x), squared=1.0),
     special.ndtr: _by_slope(lambda x: 0.39895 * np.exp(-0.5 * x * x), squared=2.0),

@@ -235,10 +235,11 @@ def _settled(ufunc: Any, error: Any, result: Any, plain: list[Any], errors: list
 
 
 def _overflows(ufunc: Any, plain: list[Any], errors: list[Any]) -> Any:
-    """Whether an exponential lies beyond the largest double for certain."""
-    if ufunc is not np.exp or np.iscomplexobj(plain[0]):
+    """Whether an exponential or hyperbolic cosine lies beyond the largest double for certain."""
+    if ufunc not in (np.exp, np.cosh) or np.iscomplexobj(plain[0]):
         return np.zeros((), dtype=bool)
-    return np.isfinite(plain[0]) & np.isinf(np.exp(plain[0] - errors[0]))
+    size = np.abs(plain[0]) if ufunc is np.cosh else plain[0]
+    return np.isfinite(plain[0]) & np.isinf(ufunc(size - errors[0]))
 
 
 def _keeps_size(ufunc: Any, plain: list[Any], errors: list[Any]) -> bool | Any:
@@ -299,6 +300,9 @@ def _carried(ufunc: Any, plain: list[Any], errors: list[Any], result: Any) -> An
         return np.where(eb < b, np.maximum(top / np.where(eb < b, b - eb, 1.0), least), np.inf)[()]
     if ufunc is np.exp and not np.iscomplexobj(result):
         return _times(np.abs(result), np.expm1(errors[0]))
+    if ufunc is np.cosh and not np.iscomplexobj(result) and np.all(errors[0] <= 1):
+        # its slope, and half the square of the error where that vanishes
+        return _times(np.abs(np.sinh(plain[0])), 1.2 * errors[0]) + _times(np.abs(result), errors[0] ** 2)
     total: Any = 0.0
     for position, error in enumerate(errors):
         if np.any(error):

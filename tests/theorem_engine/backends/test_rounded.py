@@ -203,3 +203,54 @@ def test_one_over_an_overflow_is_zero_and_what_is_not_told_stays_unknown(size):
     ):
         assert np.all(np.isinf(unknown.error))
     assert np.isinf((1 / (1 + np.exp(Rounded(1000.0, 500.0)))).error)
+
+
+FUNCTIONS = {
+    np.exp: mp.exp, np.sqrt: mp.sqrt, np.log: mp.log, np.tanh: mp.tanh, np.arctan: mp.atan, np.sin: mp.sin,
+    np.cos: mp.cos, np.cosh: mp.cosh, special.erf: mp.erf, special.erfc: mp.erfc, np.negative: lambda u: -u,
+    np.absolute: abs,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 9])
+def test_functions_cover_every_truth_within_the_error_of_their_argument_and_stay_of_use(size):
+    """Alone and in arrays, by mpmath at both ends of the argument and at its centre."""
+    rng = np.random.default_rng(3)
+    with mp.workdps(40):
+        for function, exact in FUNCTIONS.items():
+            for width in (0.0, 1e-16, 1e-9, 1e-3):
+                places = rng.uniform(0.1, 6, size) * (1 if function in (np.log, np.sqrt) else rng.choice([-1, 1], size))
+                errors = width * np.abs(places)
+                found = function(Rounded(*((places[0], float(errors[0])) if size == 1 else (places, errors))))
+                for i, (place, error) in enumerate(zip(places, errors, strict=True)):
+                    value, claim = (float(np.ravel(part)[i]) for part in (found.value, found.error))
+                    truths = [exact(mp.mpf(place) + shift * mp.mpf(error)) for shift in (-1, 0, 1)]
+                    far = max(float(abs(mp.mpf(value) - t)) for t in truths)
+                    assert far <= claim <= 1.5 * far + 1e-15 * (1 + place**2) * abs(value) + width * error + 1e-300
+
+
+def test_powers_cover_every_truth_within_the_error_of_their_base():
+    rng = np.random.default_rng(4)
+    with mp.workdps(40):
+        for exponent in (2, 3, 4, -1, -2, -3, 0.5, 1.5, -0.5, 60):
+            for width in (0.0, 1e-15, 1e-8, 1e-3):
+                base = float(rng.uniform(0.3, 3))
+                found = Rounded(base, width * base) ** exponent
+                for shift in (-1, 0, 1):
+                    truth = (mp.mpf(base) + shift * mp.mpf(width * base)) ** exponent
+                    # errors are rounded themselves, and widened by so much where they leave the engine
+                    assert abs(mp.mpf(float(found.value)) - truth) <= 1.01 * found.error, (exponent, width)
+
+
+def test_the_larger_of_two_is_known_as_it_is_or_as_the_worse_of_them():
+    assert np.maximum(Rounded(2.0, 0.1), Rounded(1.0, 0.5)).error == 0.1
+    assert np.maximum(Rounded(2.0, 0.1), Rounded(1.7, 0.5)).error == 0.5
+    assert np.minimum(Rounded(2.0, 0.1), Rounded(1.0, 0.5)).error == 0.5
+
+
+def test_a_hyperbolic_cosine_beyond_the_largest_double_leaves_a_zero_that_is_known():
+    """1/cosh(800)^4 is below every double."""
+    found = (1 / np.cosh(Rounded(np.array([1.0, 800.0]), np.array([1e-16, 1e-13])))) ** 4
+    assert found.value[1] == 0
+    assert found.error[1] < 1e-300
+    assert abs(found.value[0] - 1 / math.cosh(1) ** 4) <= found.error[0] < 1e-14

@@ -40,18 +40,25 @@ def follow(law: Any, parameters: tuple[Any, ...], backend: Backend) -> Callable[
     """A function (parameters, pieces) -> columns of time and state at equal times, from start to end.
 
     It may be given another start and looser tolerances, to tell how much they matter. A start whose letters are arrays
-    is followed at all places in the same steps, which stiff laws are not: None.
+    is followed at all places in the same steps, which stiff laws are not: None. ``looks`` are times per piece that
+    are looked at without another step; a stiff law has the ends of the pieces alone.
     """
     clock = [law.clock] if law.clock is not None else []
     rates = backend.function([*law.state, *clock, *parameters], list(law.bodies))
     first = backend.function(parameters, [*law.start, law.duration])
 
-    def way(values: Sequence[float], pieces: int, start: Sequence[Any] | None = None, looseness: float = 1.0) -> Any:
+    def way(
+        values: Sequence[float],
+        pieces: int,
+        start: Sequence[Any] | None = None,
+        looseness: float = 1.0,
+        looks: int = 1,
+    ) -> Any:
         *stated, duration = (float(v) for v in first(*values))
         begin = np.array(stated if start is None else start, dtype=float)
-        times = np.linspace(0.0, duration, pieces + 1)
+        times, ends = (np.linspace(0.0, duration, n * pieces + 1) for n in (looks, 1))
         if duration == 0:
-            return [times, *np.repeat(begin[..., None], pieces + 1, axis=-1)]
+            return [times, *np.repeat(begin[..., None], times.size, axis=-1)]
 
         spent = 0
 
@@ -70,7 +77,7 @@ def follow(law: Any, parameters: tuple[Any, ...], backend: Backend) -> Callable[
         if begin.ndim > 1:
             return None if found is None else [times, *found.reshape(*begin.shape, times.size)]
         if found is None:
-            spent = 0
+            spent, times = 0, ends
             found = _stiff(partial(slope, BUDGET), begin, times, *tolerances)
         if found is None:
             raise NotConverged(f"the flow could not be followed to time {duration:g} within {BUDGET} evaluations")

@@ -27,7 +27,7 @@ from theorem_engine.registry.duranthon2026.dynamics import (
     start_beside,
     vectors,
 )
-from theorem_engine.registry.duranthon2026.finite_sample_notation import L as tokens_of_one
+from theorem_engine.registry.duranthon2026.finite_sample_notation import L as TOKENS
 from theorem_engine.registry.duranthon2026.notation import (
     GRAM,
     MODEL,
@@ -222,7 +222,7 @@ def chain_step(here, weights, eta, batch, delta):
     given=(
         task,
         nu,
-        tokens_of_one,
+        TOKENS,
         delta,
         stochastic_activation,
         *ORDER,
@@ -239,7 +239,7 @@ def chain_step(here, weights, eta, batch, delta):
     requires=(
         FINITE_SPIKE,
         GRAM,
-        Holds(batch * tokens_of_one <= MOST, f"the memory set aside for a step is that of {MOST} tokens in a batch"),
+        Holds(batch * TOKENS <= MOST, f"the memory set aside for a step is that of {MOST} tokens in a batch"),
     ),
     checks=("duranthon2026_steps.vector_stochastic_descent",),
     marks="DVN",

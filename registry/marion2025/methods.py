@@ -1,4 +1,4 @@
-"""Random unit vectors, seen only through their inner products, and lengths of Gaussian ones."""
+"""Random unit vectors, seen only through their inner products, lengths of Gaussian ones, and synthetic sentences."""
 
 from __future__ import annotations
 
@@ -37,3 +37,27 @@ def chi_square(normal: Any, freedom: Any) -> Any:
     # of the two tails the smaller one keeps its digits
     half, tail = freedom / 2, ndtr(-np.abs(normal))
     return 2 * np.where(np.asarray(normal) > 0, gammainccinv(half, tail), gammaincinv(half, tail))
+
+
+def synthetic_sentences(d: int, L: int, gamma: float, rng: Generator, count: int) -> tuple[Any, Any]:
+    """Sentences (count, L, d) of the paper's model and the positions of their informative tokens.
+
+    k* and v* are the first two axes. Every token carries a value along v*, that of the informative one being what is
+    asked for; its mean along k*, sqrt(d/2), is what tells it from the others.
+    """
+    import numpy as np
+
+    tokens = rng.standard_normal((count, L, d))
+    places = rng.integers(L, size=count)
+    every = np.arange(count)
+    tokens[every, places] *= gamma
+    tokens[every, places, 0] += np.sqrt(d / 2)
+    return tokens, places
+
+
+def probed(features: Any, answers: Any, fresh: Any, ridge: float) -> Any:
+    """A linear probe: ridge regression of answers on features, read on fresh features."""
+    import numpy as np
+
+    gram = features.T @ features + ridge * np.eye(features.shape[1])
+    return fresh @ np.linalg.solve(gram, features.T @ answers)

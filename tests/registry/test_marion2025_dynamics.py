@@ -189,7 +189,7 @@ def test_bad_descents_are_refused(changed, error, says):
 @pytest.mark.parametrize(
     ("name", "options"),
     [("fig-3", {"runs": 3}), ("fig-4", {"runs": 2, "steps": 40}), ("fig-5", {"points": 7}),
-     ("swapped", {"runs": 4, "steps": 200})],
+     ("more-descents", {"runs": 3}), ("fig-1", {"d": 20, "repeats": 2}), ("swapped", {"runs": 4, "steps": 200})],
 )  # fmt: skip
 def test_figures_have_data_and_a_plot(name, options, tmp_path, monkeypatch):
     from theorem_engine.registry.marion2025 import figures

@@ -10,7 +10,7 @@ from .marion2025 import TOKEN_LAWS
 from .simulator import simulator
 
 #: Tokens that all gradients of a run see together, and sequences of a pilot.
-TOKENS, PILOT = 1_500_000, 400_000
+TOKENS, PILOT = 300_000, 100_000
 #: Numbers of the tokens that are held at once.
 BLOCK = 2**21
 

@@ -120,8 +120,8 @@ def both_ends(a, b, c):
 def descent_limits(m, *, bayes):
     """2/lambda_max and lambda_min of the Hessian at the matched point, and E[(y - f)^2 (|J z|^2 + |p|^2)].
 
-    Beside k* and v* a component of k has the curvature 2 E tr J^2 and the gradient noise 4 E[(y - f)^2 |J z|^2]: with
-    steps eta its variance settles at eta noise/(4 curvature), D of them cost eta D/B times the noise over four.
+    Beside k* and v* a component of k has the curvature 2 E tr J^2 and the gradient noise 4 E[(y - f)^2 |J z|^2] over B:
+    with steps eta its variance settles at eta noise/(2 curvature), which costs eta noise/4; there are D of them.
     """
     here = task_of(m)
     whole = with_scores(TRACE)

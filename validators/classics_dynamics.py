@@ -10,7 +10,6 @@ from numpy.random import Generator
 from scipy.integrate import solve_ivp
 from scipy.special import erf
 
-from .classics_spectra import columns
 from .simulator import simulator
 
 Point = Mapping[str, Any]
@@ -79,42 +78,45 @@ def deep_signals(point: Point, rng: Generator, count: int) -> dict[str, Any]:
     return {"q": np.mean(lengths, axis=0), "sw2": weight2 / np.mean(growths, axis=0)}
 
 
-#: Inputs of the unit that learns, and students that learn at once.
-INPUTS, TOGETHER = 200, 100
+#: Inputs of the unit that learns.
+INPUTS = 200
+#: Nodes in each direction for the mean over inputs, which is one over two normal scores.
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
 
 
-@simulator(size=INPUTS, orders=(1.0,), cost=2.0, covers=("R", "Q", "risk"))
+@simulator(size=INPUTS, orders=(1.0,), cost=1.0, covers=("R", "Q", "risk"))
 def online_descent(point: Point, rng: Generator, count: int) -> dict[str, Any]:
-    """Stochastic gradient descent of one erf unit on fresh samples, and its error on the law of the samples."""
+    """Stochastic gradient descent of one erf unit on fresh samples, and its error on the law of the samples.
+
+    A normal sample enters by its components along the teacher and along the rest of the student, and by the length of
+    what is left of it: two normal numbers and a chi variable, drawn in place of the sample.
+    """
     overlap, norm2, rate, time = (float(point[name]) for name in ("R", "Q", "eta", "time"))
-    length2, noise2 = float(point.get("T", 1.0)), float(point.get("s2", 0.0))
-    inputs = int(point.get("size", INPUTS))
+    length, noise = np.sqrt(float(point.get("T", 1.0))), np.sqrt(float(point.get("s2", 0.0)))
+    inputs = max(3, int(point.get("size", INPUTS)))
     if time > 50:
         raise ValueError("so many steps take too long to simulate")
     steps = int(time * inputs)
     left = time * inputs - steps
-    found: list[dict[str, Any]] = []
-    while len(found) < count:
-        students = min(TOGETHER, count - len(found))
-        teacher = np.zeros(inputs)
-        teacher[0] = np.sqrt(length2)
-        weights = np.zeros((students, inputs))
-        weights[:, 0] = overlap / np.sqrt(length2)
-        weights[:, 1] = np.sqrt(max(0.0, norm2 - overlap**2 / length2))
-        for step in range(steps + (left > 0)):
-            samples = rng.standard_normal((students, inputs))
-            own = np.sum(weights * samples, axis=1)
-            wanted = erf(samples @ teacher / np.sqrt(2)) + np.sqrt(noise2) * rng.standard_normal(students)
-            pull = np.sqrt(2 / np.pi) * np.exp(-(own**2) / 2) * (wanted - erf(own / np.sqrt(2)))
-            # the last step is the part of one that the time has left
-            weights += rate / inputs * (left if step == steps else 1.0) * pull[:, None] * samples
-        r, q = weights @ teacher, np.sum(weights**2, axis=1)
-        # the mean over inputs is that over the two scores, drawn for each student
-        first = rng.standard_normal((students, 400))
-        other = rng.standard_normal((students, 400))
-        beside = np.sqrt(np.maximum(q - r**2 / length2, 0))
-        score = (r / np.sqrt(length2))[:, None] * first + beside[:, None] * other
-        gap = erf(score / np.sqrt(2)) - erf(np.sqrt(length2 / 2) * first)
-        risk = np.mean(gap**2, axis=1) / 2
-        found += [{"R": a, "Q": b, "risk": c} for a, b, c in zip(r, q, risk, strict=True)]
-    return columns(found)
+    along = np.full(count, overlap / length)
+    beside = np.full(count, np.sqrt(max(0.0, norm2 - (overlap / length) ** 2)))
+    for step in range(steps + (left > 0)):
+        first, second = rng.standard_normal((2, count))
+        rest2 = rng.chisquare(inputs - 2, count)
+        own = along * first + beside * second
+        wanted = erf(length * first / np.sqrt(2)) + (noise * rng.standard_normal(count) if noise else 0.0)
+        pull = np.sqrt(2 / np.pi) * np.exp(-(own**2) / 2) * (wanted - erf(own / np.sqrt(2)))
+        # the last step is the part of one that the time has left
+        move = rate / inputs * (left if step == steps else 1.0) * pull
+        along = along + move * first
+        beside = np.sqrt((beside + move * second) ** 2 + move**2 * rest2)
+    return {"R": length * along, "Q": along**2 + beside**2, "risk": _risk(along, beside, length)}
+
+
+def _risk(along: Any, beside: Any, length: float) -> Any:
+    """Half the mean squared distance of erf units, by a sum over nodes of the two scores."""
+    total = np.zeros_like(along)
+    for node, weight in zip(NODES, WEIGHTS, strict=True):
+        gaps = erf((along * node + beside * NODES[:, None]) / np.sqrt(2)) - erf(length * node / np.sqrt(2))
+        total += weight * (WEIGHTS @ gaps**2)
+    return total / (4 * np.pi)

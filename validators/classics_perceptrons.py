@@ -1,4 +1,4 @@
-"""Perceptrons trained on drawn samples, sampled from their posterior, and filled with patterns to their capacity."""
+"""Perceptrons trained on drawn samples of a teacher, and sampled from their posterior."""
 
 from __future__ import annotations
 
@@ -7,183 +7,135 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.optimize import nnls
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import expit, gammaln
 
-from .classics_spectra import columns, sizes
+from .classics_controls import Array, Draw, controlled, in_blocks, teacher_controls
+from .classics_spectra import sizes
 from .simulator import simulator
 
 Point = Mapping[str, Any]
-SIZE = 100
+SIZE = 64
 #: Newton's steps are over when none is longer than this.
 STILL = 1e-10
+#: Numbers of a block of runs.
+BLOCK = 400_000
 
 
-@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=("m", "q", "V", "test_error"))
+def draw_teacher(rng: Generator, count: int, n: int, d: int) -> tuple[Array, Array]:
+    """Unit teachers, and samples whose labels are absorbed: the scores of the teacher are positive."""
+    teacher = rng.standard_normal((count, d))
+    teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
+    data = rng.standard_normal((count, n, d))
+    data *= np.sign(np.einsum("snd,sd->sn", data, teacher))[:, :, None]
+    return data, teacher
+
+
+@simulator(size=SIZE, orders=(1.0,), series_from=10, cost=2.5, covers=("m", "q", "V", "test_error"))
 def penalised_fit(point: Point, rng: Generator, count: int) -> dict[str, Any]:
     """The minimiser of the penalised loss by Newton's method, and the trace of the inverse Hessian there."""
     alpha, penalty = float(point["alpha"]), float(point["lam"])
     is_square = point.get("loss", "logistic") == "square"
-    d, n = sizes(alpha, int(point.get("size", SIZE)))
 
-    def one() -> dict[str, Any]:
-        teacher = rng.standard_normal(d)
-        teacher *= np.sqrt(d) / np.linalg.norm(teacher)
-        data = rng.standard_normal((n, d)) / np.sqrt(d)
-        labels = np.sign(data @ teacher)
-        weights = np.zeros(d)
+    def draw_at(size: int) -> Draw:
+        d, n = sizes(alpha, size)
+        return in_blocks(lambda rng, count: draw(rng, count, n, d), max(1, BLOCK // (n * d)))
+
+    def draw(rng: Generator, count: int, n: int, d: int) -> tuple[dict[str, Array], Array]:
+        data, teacher = draw_teacher(rng, count, n, d)
+        controls = teacher_controls(data, teacher)
+        data /= np.sqrt(d)
+        weights = np.zeros((count, d))
+        ridge = penalty * np.eye(d)
         for _ in range(100):
-            score = data @ weights
-            if is_square:
-                pull, bend = labels - score, np.ones(n)
-            else:
-                miss = expit(-labels * score)
-                pull, bend = labels * miss, miss * (1 - miss)
-            hessian = (data.T * bend) @ data + penalty * np.eye(d)
-            move = np.linalg.solve(hessian, data.T @ pull - penalty * weights)
-            weights = weights + move
-            if np.linalg.norm(move) <= STILL * np.sqrt(d):
+            score = np.einsum("snd,sd->sn", data, weights)
+            miss = 1 - score if is_square else expit(-score)
+            bend = np.ones_like(miss) if is_square else miss * (1 - miss)
+            hessian = np.swapaxes(data * bend[:, :, None], 1, 2) @ data + ridge
+            pull = np.einsum("snd,sn->sd", data, miss) - penalty * weights
+            move = np.linalg.solve(hessian, pull[:, :, None])[:, :, 0]
+            weights += move
+            if np.all(np.linalg.norm(move, axis=1) <= STILL * np.sqrt(d)):
                 break
-        along, norm2 = weights @ teacher / d, weights @ weights / d
-        return {
+        along, norm2 = np.einsum("sd,sd->s", weights, teacher) / np.sqrt(d), np.sum(weights**2, axis=1) / d
+        inverse = np.linalg.inv(hessian)
+        found = {
             "m": along,
             "q": norm2,
-            "V": np.trace(np.linalg.inv(hessian)) / d,
+            "V": np.trace(inverse, axis1=1, axis2=2) / d,
             "test_error": np.arccos(along / np.sqrt(norm2)) / np.pi,
         }
+        return found, controls
 
-    return columns([one() for _ in range(count)])
-
-
-#: Dimension of sampled posteriors, sweeps before they are read, sweeps read, and data sets that make up one sample.
-CHAINS, BURN, READ, TOGETHER = 32, 40, 40, 20
+    return controlled(draw_at, ("penalised_fit", int(point.get("size", SIZE)), point), rng, count)
 
 
-@simulator(size=CHAINS, orders=(1.0,), cost=2.0, covers=("q", "test_error"))
+#: Dimension of sampled posteriors, flights before they are read, and flights read.
+CHAINS, BURN, READ = 14, 4, 16
+
+
+@simulator(size=CHAINS, orders=(1.0,), series_from=10, cost=2.0, covers=("q", "test_error"))
 def posterior_overlap(point: Point, rng: Generator, count: int) -> dict[str, Any]:
-    """Overlap of the teacher with posterior samples, by coordinate-wise Gibbs sampling that starts at the teacher.
+    """Overlap of the teacher with posterior samples, by exact flights that start at the teacher.
 
-    The teacher is a posterior sample itself. Two chains for each data set give the norm of the posterior mean without
-    the noise of averages.
+    The teacher is a posterior sample itself, and so are two chains: each pair of the three measures the same overlap.
+    Labels say nothing about lengths, so that these are independent of directions and have the mean of a chi variable:
+    overlaps of directions times its square are those of the weights.
     """
-    d, n = sizes(float(point["alpha"]), int(point.get("size", CHAINS)))
-    found: list[dict[str, Any]] = []
-    sets = TOGETHER
-    while len(found) < count:
-        teacher = rng.standard_normal((sets, d))
-        data = rng.standard_normal((sets, n, d))
-        # labels are absorbed: every sample asks for a positive score
-        data *= np.sign(np.einsum("snd,sd->sn", data, teacher))[:, :, None]
-        data = np.concatenate([data, data])
-        weights = np.concatenate([teacher, teacher])
-        scores = np.einsum("snd,sd->sn", data, weights)
-        total, overlap = np.zeros_like(weights), np.zeros(2 * sets)
-        for sweep in range(BURN + READ):
-            chances = rng.random((d, 2 * sets))
-            for i in range(d):
-                column = data[:, :, i]
-                bounds = weights[:, i, None] - scores / column
-                low = np.max(np.where(column > 0, bounds, -np.inf), axis=1)
-                high = np.min(np.where(column < 0, bounds, np.inf), axis=1)
-                # the mirror image keeps distribution functions away from one
-                flip = np.where(low > 0, -1.0, 1.0)
-                first, last = np.where(flip < 0, -high, low), np.where(flip < 0, -low, high)
-                inside = ndtr(first) + chances[i] * (ndtr(last) - ndtr(first))
-                drawn = np.clip(ndtri(inside), first, last)
-                new = flip * np.where(np.isfinite(drawn), drawn, first)
-                scores += column * (new - weights[:, i])[:, None]
-                weights[:, i] = new
-            if sweep >= BURN:
-                total += weights
-                overlap += np.sum(weights * np.concatenate([teacher, teacher]), axis=1) / d
-            if sweep % 20 == 0:
-                scores = np.einsum("snd,sd->sn", data, weights)
-        mean = total / READ
-        norm2 = np.sum(mean[:sets] * mean[sets:], axis=1)
-        along = np.sum((mean[:sets] + mean[sets:]) / 2 * teacher, axis=1) / np.linalg.norm(teacher, axis=1)
-        cosine = np.clip(along / np.sqrt(np.maximum(norm2, 1e-12)), -1, 1)
-        q = (overlap[:sets] + overlap[sets:]) / (2 * READ)
-        found.append({"q": np.mean(q), "test_error": np.mean(np.arccos(cosine)) / np.pi})
-    return columns(found)
+
+    def draw_at(size: int) -> Draw:
+        d, n = sizes(float(point["alpha"]), size)
+        return in_blocks(lambda rng, count: draw(rng, count, n, d), max(1, BLOCK // (n * d)))
+
+    def draw(rng: Generator, count: int, n: int, d: int) -> tuple[dict[str, Array], Array]:
+        data, teacher = draw_teacher(rng, count, n, d)
+        lengths = np.sqrt(rng.chisquare(d, (2 * count, 1)))
+        weights = np.concatenate([teacher, teacher]) * lengths
+        chains = _directions(np.concatenate([data, data]), weights, rng)
+        one, other = chains[:, :count], chains[:, count:]
+        means = one.mean(axis=0), other.mean(axis=0)
+        both, seen = np.sum(means[0] * means[1], axis=1), np.sum((means[0] + means[1]) / 2 * teacher, axis=1)
+        norm = np.sqrt(np.maximum(both, 1e-12))
+        # a sample of either chain is as good a teacher as the one that made the labels
+        cosines = [np.einsum("rsd,sd->rs", one, means[1]), np.einsum("rsd,sd->rs", other, means[0])]
+        angle = np.mean(np.arccos(np.clip(np.concatenate(cosines) / norm, -1, 1)), axis=0)
+        length2 = 2 * np.exp(2 * (gammaln((d + 1) / 2) - gammaln(d / 2))) / d
+        found = {"q": length2 * both, "test_error": angle / np.pi}
+        controls = teacher_controls(data, teacher)
+        return found, np.concatenate([controls, (seen - both)[:, None]], axis=1)
+
+    return controlled(draw_at, ("posterior_overlap", int(point.get("size", CHAINS)), point), rng, count)
 
 
-#: Weights of perceptrons that are filled with patterns.
-WEIGHTS = 40
+def _directions(data: Array, weights: Array, rng: Generator) -> Array:
+    """Directions, by flight, chain and coordinate, of weights that fly over a quarter of a turn again and again.
 
-
-def margin(patterns: Any) -> float:
-    """The largest margin of a perceptron on patterns whose labels are absorbed; below zero where there is none.
-
-    The shortest w with every pattern's score at least one is a least-distance problem, solved by non-negative least
-    squares; one over its length is the margin.
+    A flight w cos(t) + v sin(t) with a normal v keeps the normal law, and bounces off the walls x.w = 0: it is exact,
+    and goes as far as the samples allow, while coordinates drawn one after the other go a step of 1/sqrt(d).
     """
-    p, n = patterns.shape
-    system = np.vstack([patterns.T, np.ones(p)])
-    wanted = np.zeros(n + 1)
-    wanted[-1] = 1
-    solution, length = nnls(system, wanted)
-    if length < 1e-8:
-        return -1.0
-    residual = wanted - system @ solution
-    return float(residual[-1] / np.linalg.norm(residual[:-1]))
-
-
-@simulator(size=WEIGHTS, orders=(1.0,), cost=3.0, covers=("alpha",))
-def largest_load(point: Point, rng: Generator, count: int) -> dict[str, Any]:
-    """Patterns that a perceptron stores with its margin, one after the other, until the first that it cannot."""
-    wanted, n = float(point["kappa"]), int(point.get("size", WEIGHTS))
-
-    def one() -> dict[str, Any]:
-        patterns = rng.standard_normal((5 * n + 20, n))
-        # the margin falls with every pattern: the last number that fits is found by halving
-        low, high = 0, len(patterns)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if margin(patterns[:middle]) >= wanted else (low, middle)
-        # between the last load that fits and the first that does not
-        return {"alpha": (low + 0.5) / n}
-
-    return columns([one() for _ in range(count)])
-
-
-#: Binary weights that are enumerated.
-BITS = 12
-
-
-def all_signs(bits: int) -> Any:
-    """Every vector of signs, one to a row."""
-    return 1.0 - 2.0 * ((np.arange(2**bits)[:, None] >> np.arange(bits)) & 1)
-
-
-@simulator(exact=True, systematic=0.004, covers=("entropy",))
-def binary_solutions(point: Point, rng: Generator, count: int) -> dict[str, Any]:
-    """Logarithm of the number of binary perceptrons that store random patterns, all of them enumerated.
-
-    At this size no shift from the limit was seen. A data set without solution counts as half a one.
-    """
-    load = float(point["alpha"]) * BITS
-    signs = all_signs(BITS)
-
-    def one() -> dict[str, Any]:
-        # a whole number of patterns, right on the average
-        patterns = rng.standard_normal((BITS, int(load + rng.random())))
-        solutions = np.count_nonzero(np.all(signs @ patterns > 0, axis=1))
-        return {"entropy": np.log(max(solutions, 0.5)) / BITS}
-
-    return columns([one() for _ in range(count)])
-
-
-@simulator(size=12, orders=((1.0, 2.0),), cost=8.0, covers=("alpha",))
-def binary_threshold(point: Point, rng: Generator, count: int) -> dict[str, Any]:
-    """The load at which the last binary perceptron is ruled out, patterns being added one at a time."""
-    bits = min(20, int(point.get("size", 12)))
-    everyone = all_signs(bits)
-
-    def one() -> dict[str, Any]:
-        left, stored = everyone, 0
-        while len(left):
-            left = left[left @ rng.standard_normal(bits) > 0]
-            stored += 1
-        return {"alpha": (stored - 1) / bits}
-
-    return columns([one() for _ in range(count)])
+    chains, each = len(weights), np.arange(len(weights))
+    gram = data @ np.swapaxes(data, 1, 2)
+    norm2 = np.einsum("sii->si", gram).copy()
+    read = np.empty((READ, *weights.shape))
+    for flight in range(BURN + READ):
+        speed = rng.standard_normal(weights.shape)
+        scores, drift = (np.einsum("snd,sd->sn", data, x) for x in (weights, speed))
+        left = np.full(chains, np.pi / 2)
+        while True:
+            # a score becomes zero at pi/2 + arctan(drift/score)
+            ratio = drift / np.maximum(scores, 1e-300)
+            wall = np.argmin(ratio, axis=1)
+            time = np.minimum(np.pi / 2 + np.arctan(ratio[each, wall]), left)
+            left = left - time
+            cos, sin = np.cos(time)[:, None], np.sin(time)[:, None]
+            weights, speed = weights * cos + speed * sin, speed * cos - weights * sin
+            if not np.any(left > 0):
+                break
+            scores, drift = scores * cos + drift * sin, drift * cos - scores * sin
+            bounce = np.where(left > 0, 2 * drift[each, wall] / norm2[each, wall], 0.0)[:, None]
+            drift -= bounce * gram[each, wall]
+            speed -= bounce * data[each, wall]
+            # rounding leaves nobody behind a wall
+            np.maximum(scores, 0.0, out=scores)
+        if flight >= BURN:
+            read[flight - BURN] = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+    return read

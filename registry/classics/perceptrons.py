@@ -171,7 +171,7 @@ def logistic_ridge(alpha, lam, loss):
     outputs={"alpha": Output("patterns over dimension up to which all can be stored", Interval(0, 2))},
     assumes=("patterns are Gaussian, labels random; weights have norm sqrt(N); stability y xi.w/sqrt(N) >= kappa",),
     regime=Limit(grows=("N", "P"), fixed=("P/N",), orders=(1,)),
-    checks=("classics_perceptrons.largest_load",),
+    checks=("classics_patterns.largest_load",),
     identities=lambda: (SpecialValue({kappa: 0}, "alpha", 2, points=({},)),),
     marks="DV",
     notes=(
@@ -222,7 +222,7 @@ load = var("alpha", r"\alpha", "patterns over dimension, P/N", Interval(0, Ratio
     assumes=("patterns are Gaussian, labels random, weights are one or minus one, no margin",),
     regime=Limit(grows=("N", "P"), fixed=("P/N",), orders=(1,)),
     checks=(
-        "classics_perceptrons.binary_solutions",
+        "classics_patterns.binary_solutions",
         Unchecked(
             "q",
             because="the overlap of solutions is far from its limit in systems that can be enumerated; the entropy, "
@@ -255,7 +255,7 @@ def binary_entropy(alpha):
     assumes=("patterns are Gaussian, labels random, weights are one or minus one, no margin",),
     regime=Limit(grows=("N", "P"), fixed=("P/N",), orders=(1,)),
     checks=(
-        "classics_perceptrons.binary_threshold",
+        "classics_patterns.binary_threshold",
         Unchecked("q", "q_hat", because="where the last solutions vanish there are none to measure; below the "
                   "capacity classics.binary-entropy is compared with all solutions enumerated"),
     ),

@@ -258,7 +258,7 @@ def panels_2(data):
     return [
         panel_of(
             data, "a", "snr", r"$c = 0.25$, $\gamma = 1$, $w_K = w_Q = \mu$: attention is below ridge also at"
-            "\n" r"$|\mu|^2 = 0$, since $\nu + a_1^2/c > c$; \"generally larger\" needs $c$ of order one",
+            "\n" r"$|\mu|^2 = 0$, since $\nu + a_1^2/c > c$; “generally larger” needs $c$ of order one",
         ),
         panel_of(data, "b", "gamma", f"noise, $c = 4$\n{data.attrs['b']} (paper: 2048, 512)", "log"),
     ]  # fmt: skip
@@ -378,7 +378,8 @@ def phase(count=41, nonlinearity="tanh"):
     attention = te.sweep(NULL, errors=False, nonlinearity=nonlinearity, **axes)["error"]
     window = te.sweep("liao2026.reversal", errors=False, nonlinearity=nonlinearity, **axes)
     data = window[["exists", "snr_low", "snr_high", "best_ratio_snr"]]
-    return data.assign(gap=attention - te.sweep(RIDGE, errors=False, **axes)["error"])
+    gap = attention - te.sweep(RIDGE, errors=False, **axes)["error"]
+    return data.assign(gap=gap).assign_attrs(nonlinearity=nonlinearity)
 
 
 @phase.panels
@@ -387,9 +388,11 @@ def panels_phase(data):
     places = data["c"], data["gamma"]
     gap, exists = (data[name].transpose("gamma", "c").astype(float) for name in ("gap", "exists"))
     marks = [
-        Surface(*places, gap, "error of attention less that of ridge, on noise"),
+        Surface(*places, gap, "error of attention less that of ridge, on noise\n(each sign on a scale of its own)"),
         Contours(*places, exists, [0.5], tone=BLACK, label="above: some aligned signal reverses the order"),
         Contours(*places, gap, [0.0], "dotted", tone=BLACK, label="left: attention wins on noise"),
     ]
     across = Axis("ratio $c = p/n$", "log")
-    return [Panel(marks, across, Axis(NAMES["gamma"], "log"), legend="lower right")]
+    name = data.attrs["nonlinearity"]
+    title = f"{name} attention against ridge: limits, no weights on noise,\nfully aligned with a signal"
+    return [Panel(marks, across, Axis(NAMES["gamma"], "log"), title, legend="lower right")]

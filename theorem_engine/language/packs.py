@@ -12,6 +12,7 @@ The code of a pack runs when one of its entries is first asked for.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import re
@@ -276,6 +277,27 @@ def _refuse_taken(pack: Pack, path: str | os.PathLike[str]) -> None:
     other = _place_of(top) if _has_file(top) else None
     if other is not None and other.resolve() not in (here.resolve(), (here / "__init__.py").resolve()):
         raise BrokenPack(f"{pack.origin}: {path}: another module {top} is installed, at {other}; rename the pack")
+
+
+def foreign_ids(pack: Pack) -> Iterator[tuple[str, str, int]]:
+    """Ids that the pack's decorators declare under another name than its own, with file and line; nothing is imported.
+
+    A file that cannot be read as Python has none here: loading it says what is wrong.
+    """
+    place = pack.place
+    files = [] if place is None else [place] if place.is_file() else sorted(place.glob("*.py"))
+    for file in files:
+        try:
+            tree = ast.parse(read_text(file))
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError, DeclarationError):
+            continue
+        for node in ast.walk(tree):
+            decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+            for call in decorators:
+                named = call.args[0] if isinstance(call, ast.Call) and call.args else None
+                text = named.value if isinstance(named, ast.Constant) else None
+                if isinstance(text, str) and "." in text and text.partition(".")[0] != pack.name:
+                    yield text, file.name, call.lineno
 
 
 def modules_of(pack: Pack, folders: Sequence[str]) -> Iterator[str]:

@@ -339,6 +339,17 @@ def test_every_command_works_beside_a_broken_pack_and_refuses_what_is_in_it(make
         assert "zzz.py, line 1" in said, (words, said)
 
 
+def test_a_pack_that_redefines_a_built_in_id_is_named_with_its_line_where_the_built_in_entry_answers(make):
+    """Without a word its author would take the number for that of the pack."""
+    entry = ENTRY.format(name="gaussian", needs="{}", checks="()").replace("gaussian.double", "gaussian.erf-mean")
+    done = run("predict", "gaussian.erf-mean", "t=1", "g=1", "--pack", str(make("heat", entries=entry)))
+    assert done.exit_code == 0
+    assert "gaussian.erf-mean at t=1, g=1" in done.stdout
+    assert "pack heat" in done.stderr
+    assert "entries.py, line 7: 'gaussian.erf-mean' begins with the name of a paper" in done.stderr
+    assert done.stderr.count("PackWarning") == 1
+
+
 CITING = ENTRY.format(name="heat", needs="{}", checks="()").replace(
     'Source.unpublished("a test")', 'Source("paper", "Lemma 1")'
 )

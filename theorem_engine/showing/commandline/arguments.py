@@ -87,12 +87,24 @@ def _without_packs(ctx: Any, args: Sequence[str]) -> list[str]:
 def _add_packs(paths: Sequence[str]) -> None:
     if not paths:
         return
-    from theorem_engine.language.packs import add_place
+    from theorem_engine.language.packs import add_place, foreign_ids
 
     for path in paths:
         if not path:
             raise BadRequest("--pack stands without a path; write --pack PATH")
-        add_place(path, "--pack")
+        for pack in add_place(path, "--pack"):
+            for id, file, line in foreign_ids(pack):
+                _warn_of_taken(f"{pack}: {file}, line {line}", id)
+
+
+def _warn_of_taken(where: str, id: str) -> None:
+    """Say that an id of a pack is one of the registry's: whoever asks for it gets the registry's entry."""
+    from theorem_engine.language.catalogue import papers
+
+    paper = id.partition(".")[0]
+    if paper in papers():
+        words = f"{id!r} begins with the name of a paper of the registry, whose own entries are used; take another name"
+        warnings.warn(f"{where}: {words}", PackWarning, stacklevel=2)
 
 
 def _give_up_stdout() -> None:

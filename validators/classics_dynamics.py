@@ -79,12 +79,12 @@ def deep_signals(point: Point, rng: Generator, count: int) -> dict[str, Any]:
 
 
 #: Inputs of the unit that learns.
-INPUTS = 200
+INPUTS = 30
 #: Nodes in each direction for the mean over inputs, which is one over two normal scores.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
 
 
-@simulator(size=INPUTS, orders=(1.0,), cost=1.0, covers=("R", "Q", "risk"))
+@simulator(size=INPUTS, orders=(1.0,), series_from=20, cost=1.0, covers=("R", "Q", "risk"))
 def online_descent(point: Point, rng: Generator, count: int) -> dict[str, Any]:
     """Stochastic gradient descent of one erf unit on fresh samples, and its error on the law of the samples.
 

@@ -29,7 +29,7 @@ REFUTED, NO_NUMBER, SURVIVED, EQUIVALENT = "refuted", "no number", "survived", "
 #: Digits in which a mutant must equal its entry to count as the same theorem, of those that are worked out.
 DIGITS, AGREEING = 30, 25
 #: Seconds of the processor for these digits at a point.
-FOR_DIGITS = 30.0
+FOR_DIGITS = 10.0
 #: Simulators that see the prediction draw anew for a mutant: a part of what a check draws first, which shows most.
 LOOKS = (0.1, 1.0)
 #: Points of an entry that has no designed ones.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .liao2026_controls import Run, controlled, token_controls
+from .liao2026_kernel_controls import kernel_controls
 from .liao2026_model import (
     SIZE,
     TOKEN_LAWS,
@@ -43,9 +44,17 @@ LABELS = 32
 
 
 def regression_errors(
-    point: Point, rng: Generator, count: int, make_features: Features, statistics: Statistics | None = None
+    point: Point,
+    rng: Generator,
+    count: int,
+    make_features: Features,
+    statistics: Statistics | None = None,
+    kernel: Callable[[Array], Array] | None = None,
 ) -> dict[str, Array]:
-    """Interpolation errors of ``make_features(tokens, w_K, w_Q, rng)`` over independent runs, or other statistics."""
+    """Interpolation errors of ``make_features(tokens, w_K, w_Q, rng)`` over independent runs, or other statistics.
+
+    With ``kernel``, the function of an entry-wise attention matrix, forms of that matrix are controls too.
+    """
     p, n = sizes(point)
     gamma, mean = float(point.get("gamma", 0.0)), float(point.get("imbalance", 0.0))
     law = str(point.get("tokens", TOKEN_LAWS[0]))
@@ -72,11 +81,16 @@ def regression_errors(
 
     def make_run(p: int, n: int) -> Run:
         mu, key, query = make_vectors(point, p)
+        of_kernel = None if kernel is None else kernel_controls(point, kernel, p, n)
+        diagonal, nothing = float(point.get("diagonal", 0.0)), np.zeros(p)
 
         def run(source: Generator) -> tuple[dict[str, float], Array]:
             labels = draw_labels(source, n, mean)
             tokens = draw_tokens(source, mu, labels)
             controls = token_controls(tokens, labels, mu, (mu, key, query))
+            if of_kernel is not None and kernel is not None:
+                bare = make_attention(make_logits(tokens, nothing, nothing), kernel, p, diagonal)
+                controls = np.concatenate([controls, of_kernel(tokens, labels, bare)])
             return measure(make_features(tokens, key, query, source), labels), controls
 
         return run
@@ -95,7 +109,10 @@ def entrywise(point: Point) -> Features:
 
 
 def correction_orders(point: Point) -> tuple[float, ...]:
-    """Power of the size in the leading correction: perhaps a half where an even part of f meets signal or a mean."""
+    """Power of the size in the leading correction: perhaps a half where an even part of f meets signal or weights.
+
+    On noise it is one for unbalanced labels too: for cos and relu the gap times the size is the same from 24 to 192.
+    """
     has_even_part = point.get("nonlinearity") in ("cos", "exp-clip", "relu", "softmax") or point.get("a2", 0.0)
     shorthand = point.get("weights", "none")
     weighted = (
@@ -103,7 +120,7 @@ def correction_orders(point: Point) -> tuple[float, ...]:
         or "weights_file" in point
         or float(point.get("key_norm2", 0)) * float(point.get("query_norm2", 0)) > 0
     )
-    is_pure_noise = not float(point.get("snr", 0.0)) and not float(point.get("imbalance", 0.0)) and not weighted
+    is_pure_noise = not float(point.get("snr", 0.0)) and not weighted
     keeps_diagonal = point.get("kernel_diagonal") == "kept"
     is_gaussian = point.get("tokens", TOKEN_LAWS[0]) == TOKEN_LAWS[0]
     return (1.0,) if is_gaussian and not keeps_diagonal and (is_pure_noise or not has_even_part) else (0.5, 1.0)
@@ -117,7 +134,9 @@ def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     """The error with the diagonal of K set to ``diagonal`` (zero unless given), as the limit has it, or kept."""
     if point.get("kernel_diagonal", "set") == "kept":
         return attention_error_as_defined(point, rng, count)
-    return regression_errors(point, rng, count, entrywise(point))
+    # controls of the matrix are written for logits that are inner products of tokens
+    kernel = None if "weights_file" in point else function_of(point)
+    return regression_errors(point, rng, count, entrywise(point), kernel=kernel)
 
 
 @simulator(size=SIZE, orders=correction_orders, cost=3.0, series_from=series_from, covers=("M1", "floor", "wide"))
@@ -130,6 +149,8 @@ def error_limits(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     p, n = sizes(point)
 
     def statistics(features: Array, labels: Array) -> dict[str, float]:
+        # sizes of the draw: controls may be fitted at smaller ones
+        p, n = features.shape
         if labels.ndim == 1:
             slope = float(np.sum((features @ labels) ** 2)) / n**2
         else:
@@ -137,7 +158,7 @@ def error_limits(point: Point, rng: Generator, count: int) -> dict[str, Array]:
             slope = float(n * np.sum(features**2) - np.sum(features.sum(axis=1) ** 2)) / ((n - 1) * n**2)
         return {"M1": slope, "floor": ridge_loss(features, labels, 1e-10)} if p < n else {"M1": slope}
 
-    found = regression_errors(point, rng, count, entrywise(point), statistics)
+    found = regression_errors(point, rng, count, entrywise(point), statistics, function_of(point))
     if "gamma" in point and not float(point.get("snr", 0.0)):
         tokens = max(4, round(np.sqrt(p * n) / 5))
         found["wide"] = attention_error({**point, "p": tokens**2, "n": tokens}, rng, count)["error"]

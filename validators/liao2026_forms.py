@@ -7,13 +7,11 @@ Woodbury's identity gives y^T Q y from the forms of Q0 between y, u_Q and h. All
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .liao2026 import attention_error, correction_orders
 from .liao2026_controls import Run, controlled, token_controls
-from .liao2026_kernel_controls import KernelControls, is_suitable
+from .liao2026_kernel_controls import kernel_controls
 from .liao2026_matrices import slope_of
 from .liao2026_model import (
     SIZE,
@@ -32,8 +30,6 @@ from .liao2026_model import (
 )
 from .simulator import simulator
 
-#: Controls of the attention matrix, whose means are integrals, by size and point.
-_CONTROLS: dict[Any, KernelControls] = {}
 OUTPUTS = ("error", "A", "A0", "v1", "v2", "M11", "M12", "M22")
 
 
@@ -47,15 +43,12 @@ def weight_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]:
         return dict(attention_error(point, rng, count))
     p, n = sizes(point)
     gamma, diagonal, f = float(point["gamma"]), float(point.get("diagonal", 0.0)), function_of(point)
-    slope, suitable = slope_of(point), is_suitable(f)
+    slope = slope_of(point)
 
     def make_run(p: int, n: int) -> Run:
         mu, key, query = make_vectors(point, p)
         nothing, c = np.zeros(p), p / n
-        place = (p, n, *sorted((name, str(value)) for name, value in point.items()))
-        if suitable and place not in _CONTROLS:
-            _CONTROLS[place] = KernelControls(f, diagonal, n, mu, (mu, key, query))
-        kernel_controls = _CONTROLS.get(place)
+        of_kernel = kernel_controls(point, f, p, n)
 
         def run(source: Generator) -> tuple[dict[str, float], Array]:
             labels = draw_labels(source, n)
@@ -81,8 +74,8 @@ def weight_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]:
                 "M22": float(forms[2, 2] - slope**2 * c * (along_key @ image)),
             }
             controls = token_controls(tokens, labels, mu, (mu, key, query))
-            if kernel_controls is not None:
-                controls = np.concatenate([controls, kernel_controls(tokens, labels, bare)])
+            if of_kernel is not None:
+                controls = np.concatenate([controls, of_kernel(tokens, labels, bare)])
             return found, controls
 
         return run

@@ -10,11 +10,12 @@ the length of the rest of it. That is the definition of the model; no limit is t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from .liao2026_model import Array
+from .liao2026_model import Array, Point, make_vectors
 
 Function = Callable[[Array], Array]
 #: Nodes for a projection of the token, by the number of these; for the length of the rest; and for the inner products
@@ -92,6 +93,21 @@ class KernelControls:
         once = once + diagonal * n * plain
         power = (n - 1) * float(weight @ s0) + diagonal**2
         return np.concatenate([once[self.upper], twice[self.upper], [power]])
+
+
+#: Controls by size and point: their means are integrals.
+_KNOWN: dict[Any, KernelControls] = {}
+
+
+def kernel_controls(point: Point, f: Function, p: int, n: int) -> KernelControls | None:
+    """Controls of a point's attention matrix without weights, between labels, signal and weights; none for some f."""
+    if not is_suitable(f):
+        return None
+    place = (p, n, *sorted((name, str(value)) for name, value in point.items()))
+    if place not in _KNOWN:
+        vectors = make_vectors(point, p)
+        _KNOWN[place] = KernelControls(f, float(point.get("diagonal", 0.0)), n, vectors[0], vectors)
+    return _KNOWN[place]
 
 
 def _basis(directions: Array) -> Array:

@@ -294,6 +294,18 @@ def test_controls_change_the_spread_and_not_the_mean(monkeypatch):
     assert abs(smooth.mean() - plain.mean()) < 5 * np.hypot(smooth.std(), plain.std()) / 600**0.5
 
 
+def test_controls_fitted_at_a_smaller_size_still_help(monkeypatch):
+    """The slope at large penalties at a size beyond that of the fit: the spread falls to less than half."""
+    point = {"p": 70, "n": 210, "gamma": 1.0, "nonlinearity": "tanh", "snr": 0.4, "weights": "aligned"}
+    smooth = sim.error_limits(point, rng(40), 60)["M1"]
+    monkeypatch.setattr(controls, "_SLOPES", {})
+    monkeypatch.setattr(controls, "PILOT", 4)
+    monkeypatch.setattr(controls, "_fit", lambda table, values: np.zeros(table.shape[1]))
+    plain = sim.error_limits(point, rng(41), 60)["M1"]
+    assert smooth.std() < 0.5 * plain.std()
+    assert abs(smooth.mean() - plain.mean()) < 5 * np.hypot(smooth.std(), plain.std()) / 60**0.5
+
+
 def test_on_noise_the_error_is_a_mean_over_labels():
     """The mean stays, the spread falls to that of a trace."""
     point = {"p": 50, "n": 50, "gamma": 0.5, "nonlinearity": "tanh"}

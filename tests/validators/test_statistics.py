@@ -1,6 +1,7 @@
 """The statistics of simulations against NumPy on whole samples, and against cases known by hand."""
 
 import doctest
+import time
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from theorem_engine.validators.statistics import (
     generator,
     jackknife,
     sample,
+    working_clock,
 )
 
 
@@ -144,6 +146,25 @@ def test_a_sample_ends_with_its_seconds():
     # 100 samples a second, less the pilot, and at most one block too many
     assert 600 <= found.count <= 1200
     assert now[0] < 12
+
+
+def test_seconds_that_others_work_count_little():
+    """What a check gets for its seconds is the same on a busy machine; a wait counts for a quarter."""
+    clock, begin = working_clock(), time.perf_counter()
+    time.sleep(0.4)
+    waited = time.perf_counter() - begin
+    assert waited / statistics.BUSY <= clock() < 0.6 * waited
+
+
+def test_a_draw_that_only_waits_ends_too():
+    def draw(rng, count):
+        time.sleep(0.002 * count)
+        return _normal(rng, count)
+
+    begin = time.perf_counter()
+    found = sample(draw, seed=0, stream="s", seconds=0.05)
+    assert found.count >= 2
+    assert time.perf_counter() - begin < 5
 
 
 def test_a_sample_ends_when_the_wanted_error_is_reached():

@@ -43,7 +43,7 @@ SERIES, SERIES_RUNS = (8.0, 4.0, 2.0), 350
 #: Seconds that show what a run takes: clocks tell hundredths apart.
 TIMED = 0.05
 #: Parts of the time for the sizes, from the smallest to the largest.
-PARTS, SERIES_PARTS = (0.2, 0.3, 0.5), (0.06, 0.16, 0.78)
+PARTS, SERIES_PARTS = (0.2, 0.3, 0.5), (0.1, 0.18, 0.72)
 DEFAULT_SIZE = 400
 #: A simulator is stopped after this many times its share of the seconds, and five more.
 PATIENCE = 2.0

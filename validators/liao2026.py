@@ -41,6 +41,8 @@ Features = Callable[[Array, Array, Array, Generator], Array]
 Statistics = Callable[[Array, Array], dict[str, float]]
 #: Labels that the error on noise is averaged over.
 LABELS = 32
+#: Ratios p/n from which on a floor has corrections that small sizes do not show.
+NEARLY_SQUARE = 0.75
 
 
 def regression_errors(
@@ -139,7 +141,15 @@ def attention_error(point: Point, rng: Generator, count: int) -> dict[str, Array
     return regression_errors(point, rng, count, entrywise(point), kernel=kernel)
 
 
-@simulator(size=SIZE, orders=correction_orders, cost=3.0, series_from=series_from, covers=("M1", "floor", "wide"))
+def limits_series_from(point: Point) -> int:
+    """Where corrections of the ends of the error are a series: those of the floor hang on n - p, not on p alone."""
+    p, n = sizes(point)
+    return 0 if NEARLY_SQUARE * n < p < n else series_from(point)
+
+
+@simulator(
+    size=SIZE, orders=correction_orders, cost=3.0, series_from=limits_series_from, covers=("M1", "floor", "wide")
+)
 def error_limits(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Ends of the error: its slope M1 = |X K y|^2/n^2 at large penalties, its floor at next to none, its wide limit.
 

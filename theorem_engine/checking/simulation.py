@@ -289,6 +289,8 @@ class _Run:
         return found
 
     def _extrapolated(self, places: list[tuple[int, dict[str, Any]]]) -> list[Row]:
+        from theorem_engine.validators.statistics import generator
+
         at_size: list[tuple[int, dict[str, Row]]] = []
         is_series = self.simulator.series_from_at(self.point) > 0
         parts = SERIES_PARTS if is_series else PARTS
@@ -296,6 +298,9 @@ class _Run:
             # most of the time goes to the largest size, where a sample costs most
             share = parts[number] if len(places) == len(parts) else 1 / len(places)
             seconds = None if self.effort.seconds is None else share * self.effort.seconds
+            if seconds is not None:
+                # what a first draw fits and keeps is no part of the time at a size, of which the smallest get little
+                self.simulator(point, generator(self.effort.seed, f"{self.name}:{size}:first", 0), 1)
             # an extrapolation to infinity magnifies errors a few times
             effort = replace(self.effort, seconds=seconds, threshold=6 * self.effort.threshold)
             rows = {row.output: row for row in self._sampled(point, f"{self.name}:{size}", effort)}

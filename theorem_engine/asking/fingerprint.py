@@ -118,6 +118,9 @@ class _Reader:
         for field in kept:
             if field.name == "outputs":
                 parts.append(self.of([(n, o.range, o.optional) for n, o in entry.outputs.items()]))
+            elif field.name == "stated_identities":
+                # what is stated, whether it was written at once or when asked for
+                parts.append(self.of(("identities", entry.identities)))
             elif field.name != "given":
                 parts.append(self.of((field.name, getattr(entry, field.name))))
         return digest(parts)

@@ -20,6 +20,7 @@ import theorem_engine as te
 from theorem_engine import Limit, Output, Source, lemma
 from theorem_engine.asking.fingerprint import (
     computation_fingerprint,
+    equations_fingerprint,
     fingerprint,
     prediction_fingerprint,
     statement_fingerprint,
@@ -311,6 +312,16 @@ def test_code_counts_where_it_is_used(tree, untouched, name, seen):
     with edited(tree, name, "\n", "\n\n"):
         after = in_tree(tree).split()[:2]
     assert [a != b for a, b in zip(untouched, after, strict=True)] == seen
+
+
+def test_when_identities_are_written_does_not_matter_to_what_was_checked():
+    """Evidence belongs to what is stated: a tuple at once, or a function that gives it when asked."""
+    entry, point = te.entry("gaussian.erf-square"), {"t": "0.3", "g": "0.7"}
+    assert entry.identities
+    later = replace(entry, stated_identities=lambda: entry.identities)
+    before = equations_fingerprint(entry, point)
+    assert equations_fingerprint(later, point) == before
+    assert equations_fingerprint(replace(entry, stated_identities=entry.identities[1:]), point) != before
 
 
 def test_a_changed_sign_is_checked_anew(tree, tmp_path):

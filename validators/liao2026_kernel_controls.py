@@ -118,14 +118,24 @@ def _basis(directions: Array) -> Array:
     return kept
 
 
+def _squared_length(dimension: int) -> tuple[Array, Array]:
+    """Nodes and weights for the squared length of a Gaussian vector, from the recurrence of Laguerre's polynomials.
+
+    Tables of these nodes divide gamma functions, which leave double precision beyond some hundred dimensions.
+    """
+    order, k = dimension / 2 - 1, np.arange(LENGTHS)
+    off = np.sqrt(k[1:] * (k[1:] + order))
+    nodes, vectors = np.linalg.eigh(np.diag(2 * k + 1 + order) + np.diag(off, 1) + np.diag(off, -1))
+    return 2 * nodes, vectors[0] ** 2
+
+
 def _tokens(p: int, along: Array) -> tuple[Array, Array, Array]:
     """Weights, projections and squared lengths of a token t = mu + noise, as a quadrature over its law."""
     rank = len(along)
     nodes, weights = special.roots_hermitenorm(PROJECTIONS[rank])
     weights = weights / weights.sum()
-    rest, rest_weights = special.roots_genlaguerre(LENGTHS, (p - rank) / 2 - 1)
-    rest_weights = rest_weights / rest_weights.sum()
-    grids = np.meshgrid(*[nodes] * rank, 2 * rest, indexing="ij")
+    rest, rest_weights = _squared_length(p - rank)
+    grids = np.meshgrid(*[nodes] * rank, rest, indexing="ij")
     weight = np.ones(())
     for one in (*[weights] * rank, rest_weights):
         weight = np.multiply.outer(weight, one)

@@ -275,6 +275,16 @@ def test_controls_of_the_attention_matrix_have_mean_zero(point, count):
     assert np.max(np.abs(exact.means) / n / errors) > 20
 
 
+@pytest.mark.parametrize("dimension", [1, 7, 5000])
+def test_squared_lengths_have_the_moments_of_chi_squared(dimension):
+    """E l^2 = k, E l^4 = k (k + 2) and so on, in any dimension: six nodes are exact for eleven powers."""
+    nodes, weights = kernel_controls._squared_length(dimension)
+    expected = 1.0
+    for power in range(6):
+        assert weights @ nodes**power == pytest.approx(expected, rel=1e-9)
+        expected *= dimension + 2 * power
+
+
 def test_controls_of_the_attention_matrix_are_for_odd_functions_without_jumps():
     suitable = {
         name: kernel_controls.is_suitable(model.make_function(name, 1.0, 0.5)) for name in ("tanh", "clip", "sin")

@@ -1,27 +1,25 @@
-"""Machine code for recurrences: the plan of one step, written out as scalar Python and compiled by numba."""
+"""Machine code for recurrences: several runs at a time in the lanes of vector registers, compiled by numba.
+
+A group of runs is advanced together. Every number of a step stands in a row with one place for each run of the group,
+and every stretch of a step is a loop over these places without branches, which the compiler turns into vector
+instructions.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
-import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sympy
-from sympy.printing.pycode import PythonCodePrinter
 
-from theorem_engine.backends.base import straight_line
-from theorem_engine.base.files import cache_folder, write_whole
+from theorem_engine.backends.float64.lane_program import Line, Program, Sums, program_of
+from theorem_engine.backends.float64.scalar_code import ScalarPrinter, Unsupported, load_module
 from theorem_engine.numerics.compiled import call_compiled
 from theorem_engine.numerics.quadrature import gauss_legendre
-from theorem_engine.planning.plan import Evaluate, Operate, make_plan
 
 #: Nodes of the Gauss-Legendre rule inside compiled steps; the caller compares with the adaptive rule.
 ORDER = 24
@@ -29,24 +27,24 @@ ORDER = 24
 SMALLER = (4, 6, 9, 13, 18)
 #: Steps between these comparisons, and the largest difference, relative to the integral.
 CHECKED, ALIKE = 64, 1e-15
+#: Runs of a group, and the number of runs from which groups are worth it.
+LANES, WORTH_GROUPING = 8, 3
+#: One where a run goes on, zero where it has come to its end.
+ALIVE = sympy.Symbol("alive")
+FUNCTIONS = Path(__file__).parents[2] / "numerics" / "lane_functions.py"
 
 
-class Unsupported(Exception):
-    """The step uses something that is not written out as scalar code."""
+class LanePrinter(ScalarPrinter):
+    """Scalar code with the functions that fit into lanes."""
 
+    def _print_exp(self, expr: Any) -> str:
+        return f"lane_exp({self._print(expr.args[0])})"
 
-class ScalarPrinter(PythonCodePrinter):
-    """SymPy's Python printer, refusing what it would only comment on."""
+    def _print_erf(self, expr: Any) -> str:
+        return f"lane_erf({self._print(expr.args[0])})"
 
-    def _print_not_supported(self, expr: Any) -> str:
-        raise Unsupported(str(expr))
-
-    def code(self, expression: Any) -> str:
-        """One line of Python."""
-        text = str(self.doprint(expression))
-        if self._not_supported or "\n" in text:
-            raise Unsupported(str(expression))
-        return text
+    def _print_erfc(self, expr: Any) -> str:
+        return f"lane_erfc({self._print(expr.args[0])})"
 
 
 @cache
@@ -57,7 +55,7 @@ def compiled_kernel(law: Any, parameters: tuple[Any, ...]) -> Kernel | None:
     except ImportError:
         return None
     try:
-        return Kernel(load_module(_source(law, parameters)), len(law.state))
+        return Kernel(law, parameters)
     except (Unsupported, OSError):
         # a cache that cannot be written costs the speed, not the answer
         return None
@@ -66,9 +64,14 @@ def compiled_kernel(law: Any, parameters: tuple[Any, ...]) -> Kernel | None:
 class Kernel:
     """A compiled law; runs are spread over threads, which the compiled code leaves free to work."""
 
-    def __init__(self, module: Any, size: int) -> None:
-        self.module = module
-        self.size = size
+    def __init__(self, law: Any, parameters: tuple[Any, ...]) -> None:
+        self.size = len(law.state)
+        writer = Writer(law, parameters)
+        self._load = cache(lambda lanes: load_module(writer.source(lanes)))
+        self._load(LANES)
+
+    def _module(self, runs: int) -> Any:
+        return self._load(LANES if runs >= WORTH_GROUPING else 1)
 
     def run(self, start: Any, counts: Any, parameters: Any, spacing: int) -> tuple[Any, Any, Any]:
         """Final states (n, k), logs (n, entries, 1 + k) and numbers of log entries (n)."""
@@ -89,254 +92,224 @@ class Kernel:
         runs = start.shape[0]
         rows = int(counts.max(initial=0)) // spacing + 2 if spacing else 0
         final, log, entries = start.copy(), np.zeros((runs, rows, 1 + self.size)), np.zeros(runs, dtype=np.int64)
-        workers = min(os.cpu_count() or 1, runs)
-        parts = np.array_split(np.arange(runs), workers)
+        # whole groups to each thread
+        groups = -(-runs // LANES)
+        workers = min(os.cpu_count() or 1, groups)
+        ends = [min(runs, LANES * part[-1] + LANES) for part in np.array_split(np.arange(groups), workers)]
         rules = (*gauss_legendre(order), *gauss_legendre(ORDER))
+        module = self._module(runs)
 
-        def work(part: Any) -> float:
-            a, b = part[0], part[-1] + 1
-            given = final[a:b], counts[a:b], parameters[a:b], spacing, log[a:b], entries[a:b]
-            return float(call_compiled(self.module.run, *given, *rules))
+        def work(a: int, b: int) -> float:
+            given = final[a:b], counts[a:b], 0, parameters[a:b], spacing, log[a:b], entries[a:b]
+            return float(call_compiled(module.run, *given, *rules))
 
         if workers == 1:
-            gaps = [work(parts[0])]
+            gaps = [work(0, runs)]
         else:
             with ThreadPoolExecutor(workers) as pool:
-                gaps = list(pool.map(work, parts))
+                gaps = list(pool.map(work, [0, *ends[:-1]], ends))
         return final, log, entries, max(gaps)
 
     def one_step(self, state: Any, time: int, parameters: Any, order: int = ORDER) -> Any:
         """The states after one step at a given clock."""
-        moved = state.copy()
-        call_compiled(self.module.one_step, moved, float(time), parameters, *gauss_legendre(order))
+        moved, runs = state.copy(), state.shape[0]
+        log, entries = np.zeros((runs, 0, 1 + self.size)), np.zeros(runs, dtype=np.int64)
+        rules = (*gauss_legendre(order), *gauss_legendre(ORDER))
+        given = moved, np.ones(runs, dtype=np.int64), time, parameters, 0, log, entries
+        call_compiled(self._module(runs).run, *given, *rules)
         return moved
 
 
-def _source(law: Any, parameters: tuple[Any, ...]) -> str:
-    """A module with the step, the loop over steps, and a single step for comparison."""
-    clock = [law.clock] if law.clock is not None else [sympy.Dummy("clock")]
-    inputs = [*law.state, *clock, *parameters]
-    names = {symbol: f"a{i}" for i, symbol in enumerate(inputs)}
-    steady = {names[s] for s in (*clock, *parameters)}
-    run = _straight(inputs, list(law.bodies), names, steady, is_run=True)
-    single = _straight(inputs, list(law.bodies), names, steady, is_run=False)
-    size = len(law.state)
-    stop: list[str] = []
-    if law.until is not None:
-        ahead = _straight(inputs, [law.until], names, steady, is_run=False)
-        stop = [*ahead.lines, f"if {ahead.results[0]}:", "    break"]
-    unpack = [f"{names[p]} = parameters[r, {i}]" for i, p in enumerate(parameters)]
-    unpack += [f"{names[s]} = state[r, {i}]" for i, s in enumerate(law.state)]
-    logged = [f"log[r, n, {i + 1}] = {names[s]}" for i, s in enumerate(law.state)]
-    loop = [f"{names[clock[0]]} = float(t)", "if spacing > 0 and t % spacing == 0:"]
-    loop += [f"    {line}" for line in ("log[r, n, 0] = t", *logged, "n += 1")]
-    loop += [*stop, *run.lines, *(f"{names[s]} = {run.results[i]}" for i, s in enumerate(law.state))]
-    whole = [*unpack, *run.before, "n = 0", "for t in range(counts[r]):", *(f"    {line}" for line in loop)]
-    whole += ["if spacing > 0:", *(f"    {line}" for line in ("log[r, n, 0] = counts[r]", *logged, "n += 1"))]
-    whole += ["entries[r] = n", *(f"state[r, {i}] = {names[s]}" for i, s in enumerate(law.state))]
-    once = [*unpack, f"{names[clock[0]]} = time", *single.lines]
-    once += [f"state[r, {i}] = {single.results[i]}" for i in range(size)]
-    return f'''"""Generated from the symbolic step of a recurrence; safe to delete."""
+class Writer:
+    """The source of a law's module, for any number of lanes."""
+
+    def __init__(self, law: Any, parameters: tuple[Any, ...]) -> None:
+        clock = law.clock if law.clock is not None else sympy.Dummy("clock")
+        inputs = [*law.state, clock, *parameters]
+        self.size = len(law.state)
+        self.program = program_of(inputs, set(law.state), clock, list(law.bodies))
+        self.stop: Program | None = None
+        if law.until is not None:
+            self.stop = program_of(inputs, set(law.state), clock, [law.until], "u")
+            if self.stop.integrals:
+                raise Unsupported("an integral in the condition that ends a run")
+        names = [sympy.Symbol(f"a{i}") for i in range(len(inputs))]
+        self.state, self.clock, self.parameters = names[: self.size], names[self.size], names[self.size + 1 :]
+        self.in_lanes = LanePrinter({"fully_qualified_modules": True})
+        self.plain = ScalarPrinter({"fully_qualified_modules": True})
+        self.rows = self._rows()
+
+    def _rows(self) -> dict[Any, int]:
+        """The row of each number that is used outside the loop that makes it."""
+        program = self.program
+        rows = [ALIVE, *self.state, *self.parameters, *(s for s, _ in (*program.clocked, *program.steady))]
+        for found in program.integrals:
+            rows += [s for s, _ in found.sums]
+        rows += [sympy.Symbol(f"{s.name}_full") for found in program.integrals for s, _ in found.sums]
+        used: set[Any] = {s for r in program.results for s in r.free_symbols}
+        for number in reversed(range(len(program.stretches))):
+            rows += [s for s, _ in program.stretches[number] if s in used and number < len(program.stretches) - 1]
+            used |= {s for _, e in program.stretches[number] for s in e.free_symbols}
+            if number:
+                found = program.integrals[number - 1]
+                used |= {s for _, e in (*found.lines, *found.sums) for s in e.free_symbols} | found.width.free_symbols
+        return {symbol: i for i, symbol in enumerate(dict.fromkeys(rows))}
+
+    def source(self, lanes: int) -> str:
+        """A module with the loop over steps of many runs."""
+        self.lanes = lanes
+        tables = sum(len(found.parts) for found in self.program.integrals)
+        text = "\n".join(f"        {line}" for line in self._group())
+        return f'''"""Generated from the symbolic step of a recurrence; safe to delete."""
 import math
 
-import numba
-import numpy as np
+{FUNCTIONS.read_text(encoding="utf-8")}
 
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def run(state, counts, parameters, spacing, log, entries, nodes, weights, full_nodes, full_weights):
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={{"contract"}})
+def run(state, counts, begin, parameters, spacing, log, entries, nodes, weights, full_nodes, full_weights):
+    runs = state.shape[0]
     gap = 0.0
-    for r in range(state.shape[0]):
-{_indented(whole)}
+    work = np.zeros({len(self.rows) * lanes})
+    table = np.empty({max(tables, 1) * lanes} * nodes.shape[0])
+    full_table = np.empty({max(tables, 1) * lanes} * full_nodes.shape[0])
+    for g in range(0, runs, {lanes}):
+{text}
     return gap
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def one_step(state, time, parameters, nodes, weights):
-    for r in range(state.shape[0]):
-{_indented(once)}
 '''
 
+    def _at(self, symbol: Any) -> str:
+        return f"work[{self.rows[symbol] * self.lanes} + l]"
 
-def _indented(lines: list[str]) -> str:
-    return "\n".join(f"        {line}" for line in lines)
+    def _loads(self, needed: set[Any]) -> list[str]:
+        """Numbers of this lane that are known from before."""
+        return [f"{s.name} = {self._at(s)}" for s in self.rows if s in needed]
 
+    def _group(self) -> list[str]:
+        """The lines for one group of runs."""
+        program, lanes = self.program, self.lanes
+        given = [f"{self._at(s)} = state[r, {i}]" for i, s in enumerate(self.state)]
+        given += [f"{self._at(s)} = parameters[r, {i}]" for i, s in enumerate(self.parameters)]
+        text = ["longest = 0", "uniform = True", "uneven = False", f"for l in range({lanes}):"]
+        text += _in(["r = min(g + l, runs - 1)", f"{self._at(ALIVE)} = 1.0", *given, "longest = max(longest, counts[r])",
+                     "uneven = uneven or counts[r] != counts[g]", "for i in range(parameters.shape[1]):",
+                     "    uniform = uniform and parameters[r, i] == parameters[g, i]"])  # fmt: skip
+        text += [f"span = 1 if uniform else {lanes}", "for t in range(longest):"]
+        step = [f"{self.clock.name} = float(begin + t)", "if uneven:", f"    for l in range({lanes}):"]
+        step += ["        if t >= counts[min(g + l, runs - 1)]:", f"            {self._at(ALIVE)} = 0.0"]
+        step += ["if spacing > 0 and t % spacing == 0:", *_in(self._logged(f"{self._at(ALIVE)} > 0.0", "t"))]
+        if self.stop is not None:
+            step += self._stopping(self.stop)
+        step += ["moved = t == 0", *self._steady(program)]
+        for number, stretch in enumerate(program.stretches):
+            if number:
+                found, first = program.integrals[number - 1], sum(len(f.parts) for f in program.integrals[: number - 1])
+                step += self._integral(found, first)
+            step += self._stretch(stretch, number == len(program.stretches) - 1)
+        text += _in(step)
+        text += ["if spacing > 0:", *_in(self._logged("True", "counts[g + l]"))]
+        text += [f"for l in range(min({lanes}, runs - g)):"]
+        text += _in([f"state[g + l, {i}] = {self._at(s)}" for i, s in enumerate(self.state)])
+        return text
 
-@dataclass
-class _Code:
-    """Lines of scalar code, those that stand before the loop over steps, and the names of the results."""
+    def _logged(self, condition: str, clock: str) -> list[str]:
+        """One row in the log of each run that goes on."""
+        kept = [f"log[g + l, n, 0] = {clock}"]
+        kept += [f"log[g + l, n, {i + 1}] = {self._at(s)}" for i, s in enumerate(self.state)]
+        lines = [f"if {condition}:", "    n = entries[g + l]", *_in(kept), "    entries[g + l] = n + 1"]
+        return [f"for l in range(min({self.lanes}, runs - g)):", *_in(lines)]
 
-    lines: list[str] = field(default_factory=list)
-    before: list[str] = field(default_factory=list)
-    results: list[str] = field(default_factory=list)
+    def _stopping(self, stop: Program) -> list[str]:
+        """Runs that have come to their end are left as they are."""
+        lines = [*stop.clocked, *stop.steady, *stop.stretches[0]]
+        used = {s for _, e in lines for s in e.free_symbols}
+        inner = [*self._loads(used), *_code(self.plain, lines)]
+        inner += [f"if {self.plain.code(stop.results[0])}:", f"    {self._at(ALIVE)} = 0.0", f"going = max(going, {self._at(ALIVE)})"]
+        return ["going = 0.0", f"for l in range({self.lanes}):", *_in(inner), "if going == 0.0:", "    break"]
 
+    def _steady(self, program: Program) -> list[str]:
+        """What hangs on parameters and the clock, anew where the clock has moved it."""
+        text: list[str] = []
+        if program.clocked:
+            inner = self._loads({s for _, e in program.clocked for s in e.free_symbols} & set(self.parameters))
+            inner += _code(self.plain, program.clocked)
+            for s, _ in program.clocked:
+                inner += [f"if {s.name} != {self._at(s)}:", f"    {self._at(s)} = {s.name}", "    moved = True"]
+            text += ["for l in range(span):", *_in(inner)]
+        used = {s for _, e in program.steady for s in e.free_symbols}
+        inner = [*self._loads(used & {*self.parameters, *(s for s, _ in program.clocked)})]
+        inner += _code(self.plain, program.steady)
+        inner += [f"{self._at(s)} = {s.name}" for s, _ in program.steady]
+        first = 0
+        for found in program.integrals:
+            inner += self._fill(found, first, "")
+            first += len(found.parts)
+        moved = ["for l in range(span):", *_in(inner or ["pass"])] if self.lanes > 1 else ["l = 0", *inner]
+        if self.lanes > 1:
+            rows = [self.rows[s] for s, _ in (*program.clocked, *program.steady)]
+            spread = [f"for i in range({min(rows)}, {max(rows) + 1}):", f"    for l in range(1, {self.lanes}):",
+                      f"        work[i * {self.lanes} + l] = work[i * {self.lanes}]"] if rows else []  # fmt: skip
+            spread += [f"for i in range(table.shape[0] // {self.lanes}):", f"    for l in range(1, {self.lanes}):",
+                       f"        table[i * {self.lanes} + l] = table[i * {self.lanes}]"]  # fmt: skip
+            moved += ["if uniform:", *_in(spread)]
+        return [*text, "if moved:", *_in(moved)]
 
-def _straight(
-    inputs: list[Any], expressions: list[Any], names: dict[Any, str], steady: set[str], is_run: bool
-) -> _Code:
-    """Scalar code for expressions; ``steady`` are the names of what does not change with the state."""
-    targets = [sympy.Dummy(f"result{i}") for i in range(len(expressions))]
-    plan = make_plan(inputs, dict(zip(targets, expressions, strict=True)), targets)
-    known, still = dict(names), set(steady)
-    printer = ScalarPrinter({"fully_qualified_modules": True})
-    code = _Code()
-    for number, step in enumerate(plan.steps):
-        if isinstance(step, Evaluate):
-            made = {s for s, _ in step.equations}
-            sources = sorted({s for _, e in step.equations for s in e.free_symbols} - made, key=lambda s: known[s])
-            outputs = [s for s, _ in step.equations]
-            code.lines += block(printer, f"b{number}", sources, step.equations, outputs, known, still)
-        elif isinstance(step, Operate) and isinstance(step.operators[0], sympy.Integral):
-            _integrals(printer, f"b{number}", step, known, still, code, is_run)
-        else:
-            raise Unsupported(type(step).__name__)
-    code.results = [known[t] for t in targets]
-    return code
-
-
-def block(
-    printer: ScalarPrinter, prefix: str, sources: list[Any], equations: Any, outputs: list[Any], known: dict[Any, str],
-    steady: set[str] | None = None,
-) -> list[str]:  # fmt: skip
-    """One block of elementary equations; its letters are prefixed so that blocks do not collide."""
-    lines = _renamed(prefix, sources, equations, outputs, known)
-    if steady is not None:
-        for name, expression in lines:
-            if {s.name for s in expression.free_symbols} <= steady:
-                steady.add(name)
-    return [f"{name} = {printer.code(expression)}" for name, expression in lines]
-
-
-def _renamed(
-    prefix: str, sources: list[Any], equations: Any, outputs: list[Any], known: dict[Any, str]
-) -> list[tuple[str, Any]]:
-    """Names and expressions of the lines of a block, in symbols of those names."""
-    code = straight_line(sources, equations, outputs)
-    renamed = {v: sympy.Symbol(known[s]) for v, s in zip(code.inputs, sources, strict=True)}
-    renamed.update({v: sympy.Symbol(f"{prefix}_{v.name}") for v, _ in code.lines})
-    for symbol, v in zip(outputs, code.results, strict=True):
-        known[symbol] = renamed[v].name
-    return [(renamed[v].name, e.xreplace(renamed)) for v, e in code.lines]
-
-
-def _integrals(
-    printer: ScalarPrinter, prefix: str, step: Operate, known: dict[Any, str], steady: set[str], code: _Code,
-    is_run: bool,
-) -> None:  # fmt: skip
-    """A loop over the nodes of a fixed rule, all integrals of the bundle at once.
-
-    In a run, what the integrands have of the node and of steady numbers is kept in tables, made anew where one of these
-    numbers has moved; and the rule is compared with the full one now and then.
-    """
-    from theorem_engine.language.operators.base import outermost_operators
-
-    variable, low, high = step.operators[0].limits[0]
-    ends = [sympy.Dummy("low"), sympy.Dummy("high")]
-    between = list(zip(ends, (low, high), strict=True))
-    code.lines += block(printer, f"{prefix}e", list(step.parameters), between, ends, known, steady)
-    values = [sympy.Dummy(f"f{i}") for i in range(len(step.operators))]
-    for i, operator in enumerate(step.operators):
-        known[step.results[i][0]] = f"{prefix}_sum{i}"
-        if any(not isinstance(part, sympy.Basic) for part in operator.args) or outermost_operators(operator.function):
-            raise Unsupported("integral")
-    node = f"{prefix}_x"
-    inner_known = {**known, variable: node}
-    equations = [(v, o.function) for v, o in zip(values, step.operators, strict=True)]
-    inner = _renamed(f"{prefix}i", [variable, *step.parameters], equations, values, inner_known)
-    begin, width = known[ends[0]], f"({known[ends[1]]} - {known[ends[0]]})"
-    sums = [(f"{prefix}_sum{i}", inner_known[v]) for i, v in enumerate(values)]
-
-    def place(nodes: str) -> str:
-        return f"{node} = {begin} + {width} * {nodes}[{prefix}_q]"
-
-    def loop(rule: str, lines: list[str], ending: str) -> list[str]:
-        added = [f"    {name}{ending} += {rule}weights[{prefix}_q] * {value}" for name, value in sums]
-        head = [*(f"{name}{ending} = 0.0" for name, _ in sums), f"for {prefix}_q in range({rule}nodes.shape[0]):"]
-        return [*head, *(f"    {line}" for line in lines), *added,
-                *(f"{name}{ending} = {name}{ending} * {width}" for name, _ in sums)]  # fmt: skip
-
-    plain = [f"{name} = {printer.code(e)}" for name, e in inner]
-    if not is_run:
-        code.lines += loop("", [place("nodes"), *plain], "")
-        return
-    limits = {known[e] for e in ends}
-    tables = _Tables(prefix, node, steady, limits) if limits <= steady else None
-    if tables is not None:
-        rest = [(name, tables.without(e)) for name, e in inner]
-        code.before += tables.before()
-        code.lines += tables.update(printer, place("nodes"))
-        code.lines += loop("", [*tables.read(), *(f"{n} = {printer.code(e)}" for n, e in rest)], "")
-    else:
-        code.lines += loop("", [place("nodes"), *plain], "")
-    compared = [*loop("full_", [place("full_nodes"), *plain], "_full")]
-    compared += [f"gap = max(gap, abs({name} - {name}_full) / (abs({name}_full) + 1e-300))" for name, _ in sums]
-    code.lines += [f"if t % {CHECKED} == 0:", *(f"    {line}" for line in compared)]
-
-
-class _Tables:
-    """Parts of integrands that hang on the node and on steady numbers alone, one table for each."""
-
-    def __init__(self, prefix: str, node: str, steady: set[str], ends: set[str]) -> None:
-        self.prefix, self.node, self.steady, self.ends = prefix, node, steady, ends
-        self.parts: dict[Any, str] = {}
-
-    def without(self, expression: Any) -> Any:
-        """The expression with a name in the place of each such part."""
-        names = {s.name for s in expression.free_symbols}
-        if self.node not in names or not expression.args:
-            return expression
-        if names <= {*self.steady, self.node}:
-            name = self.parts.setdefault(expression, f"{self.prefix}_part{len(self.parts)}")
-            return sympy.Symbol(name)
-        return expression.func(*(self.without(arg) for arg in expression.args))
-
-    def before(self) -> list[str]:
-        """Room for the tables, and numbers that none is equal to."""
-        made = [f"{name}_table = np.empty(nodes.shape[0])" for name in self.parts.values()]
-        return [*made, *(f"{self.prefix}_last_{name} = math.nan" for name in self._used())]
-
-    def update(self, printer: ScalarPrinter, place: str) -> list[str]:
-        """The tables anew, where a number has moved."""
-        if not self.parts:
+    def _fill(self, found: Sums, first: int, rule: str) -> list[str]:
+        """The tables of one rule."""
+        if not found.parts:
             return []
-        used = self._used()
-        moved = " or ".join(f"{self.prefix}_last_{name} != {name}" for name in used)
-        filled = [f"{n}_table[{self.prefix}_q] = {printer.code(e)}" for e, n in self.parts.items()]
-        kept = [f"    {self.prefix}_last_{name} = {name}" for name in used]
-        head = [f"if {moved}:", *kept, f"    for {self.prefix}_q in range(nodes.shape[0]):"]
-        return [*head, *(f"        {line}" for line in (place, *filled))]
+        inner = [f"{found.node.name} = {rule}nodes[q]", *_code(self.plain, found.tabled)]
+        inner += [f"{self._entry(first + i, rule)} = {self.plain.code(e)}" for i, (_, e) in enumerate(found.parts)]
+        return [f"for q in range({rule}nodes.shape[0]):", *_in(inner)]
 
-    def _used(self) -> list[str]:
-        """The steady numbers that the tables hang on, the ends of the interval among them."""
-        return sorted({s.name for e in self.parts for s in e.free_symbols} - {self.node} | self.ends)
+    def _entry(self, number: int, rule: str) -> str:
+        return f"{rule}table[({number} * {rule}nodes.shape[0] + q) * {self.lanes} + l]"
 
-    def read(self) -> list[str]:
-        """The entries at a node."""
-        return [f"{name} = {name}_table[{self.prefix}_q]" for name in self.parts.values()]
+    def _integral(self, found: Sums, first: int) -> list[str]:
+        """Sums over the nodes, and now and then the same with the full rule."""
+        used = {s for _, e in (*found.lines, *found.sums) for s in e.free_symbols}
+
+        def summed(rule: str, ending: str) -> list[str]:
+            rows = [self.rows[sympy.Symbol(s.name + ending)] * self.lanes for s, _ in found.sums]
+            inner = self._loads(used)
+            inner += [f"{s.name} = {self._entry(first + i, rule)}" for i, (s, _) in enumerate(found.parts)]
+            inner += [f"{found.node.name} = {rule}nodes[q]"] if found.node in used else []
+            inner += _code(self.in_lanes, found.lines)
+            values = [self.in_lanes.code(e) for _, e in found.sums]
+            inner += [f"work[{row} + l] += {rule}weights[q] * {value}" for row, value in zip(rows, values, strict=True)]
+            zeros = [f"work[{row} + l] = 0.0" for row in rows]
+            return [f"for l in range({self.lanes}):", *_in(zeros), f"for q in range({rule}nodes.shape[0]):",
+                    f"    for l in range({self.lanes}):", *_in(_in(inner))]  # fmt: skip
+
+        letters = {s for _, e in (*found.tabled, *found.parts) for s in e.free_symbols}
+        filled = [*self._loads(letters), *self._fill(found, first, "full_")]
+        compared = [f"for l in range({self.lanes}):", *_in(filled)] if found.parts else []
+        compared += [*summed("full_", "_full"), f"for l in range({self.lanes}):"]
+        for s, _ in found.sums:
+            few, full = self._at(s), self._at(sympy.Symbol(f"{s.name}_full"))
+            compared += _in([f"off = abs({few} - {full}) / (abs({full}) + 1e-300)",
+                             f"if {self._at(ALIVE)} > 0.0 and off > gap:", "    gap = off"])  # fmt: skip
+        return [*summed("", ""), f"if t % {CHECKED} == 0:", *_in(compared)]
+
+    def _stretch(self, lines: list[Line], is_last: bool) -> list[str]:
+        """Lines that move with the state; the last of them end with the state's own move."""
+        results = self.program.results if is_last else []
+        widths = {s: found.width for found in self.program.integrals for s, _ in found.sums}
+        used = {s for _, e in lines for s in e.free_symbols} | {s for r in results for s in r.free_symbols}
+        used |= {s for sum_, w in widths.items() if sum_ in used for s in w.free_symbols}
+        inner = self._loads((used | ({ALIVE, *self.state} if is_last else set())) - {s for s, _ in lines})
+        inner += [f"{s.name} = {s.name} * {w.name}" if w.is_Symbol else f"{s.name} = {s.name} * {self.plain.code(w)}"
+                  for s, w in widths.items() if s in used and w != 1]  # fmt: skip
+        inner += _code(self.in_lanes, lines)
+        inner += [f"{self._at(s)} = {s.name}" for s, _ in lines if s in self.rows]
+        inner += [f"next{i} = {self.in_lanes.code(r)}" for i, r in enumerate(results)]
+        moves = [f"{self._at(s)} = next{i} if alive > 0.0 else {s.name}" for i, s in enumerate(self.state)]
+        inner += moves if is_last else []
+        return [f"for l in range({self.lanes}):", *_in(inner)] if inner else []
 
 
-def load_module(source: str) -> Any:
-    """Import the source from a file of the user's cache, where numba can keep its machine code beside it."""
-    name = "kernel_" + hashlib.sha256(source.encode()).hexdigest()[:24]
-    path = _cache_folder() / f"{name}.py"
-    if not path.is_file() or path.read_bytes() != source.encode():
-        write_whole(path, source)
-    spec = importlib.util.spec_from_file_location(f"theorem_engine_{name}", path)
-    if spec is None or spec.loader is None:
-        raise Unsupported(str(path))
-    module = importlib.util.module_from_spec(spec)
-    # numba finds its cached machine code again through the module's name
-    sys.modules[module.__name__] = module
-    spec.loader.exec_module(module)
-    return module
+def _in(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
-@cache
-def _cache_folder() -> Path:
-    folder = cache_folder() / "kernels"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="theorem-engine-"))
+def _code(printer: ScalarPrinter, lines: list[Line]) -> list[str]:
+    return [f"{symbol.name} = {printer.code(expression)}" for symbol, expression in lines]

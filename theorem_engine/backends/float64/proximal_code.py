@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.backends.float64.jit import ScalarPrinter, Unsupported, block, load_module
+from theorem_engine.backends.float64.scalar_code import ScalarPrinter, Unsupported, block, load_module
 from theorem_engine.language.functions import normal_cdf, normal_pdf
 from theorem_engine.planning.objective import TOKENS, Sum
 from theorem_engine.planning.quadratic import MULTIPLIER, OneMultiplier

@@ -2,6 +2,8 @@
 
 Letters are of three kinds: one number for a step, one for each sequence, one for each token. A sum over tokens or over
 the batch ends a loop, so that the lines of a step fall into phases: what a sum of one phase gives is used in the next.
+Several runs are advanced at a time: every number stands in a row with one place for each run, and innermost is always
+a loop over these places, which the compiler turns into vector instructions.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import Any
 import sympy
 
 from theorem_engine.backends.base import straight_line
-from theorem_engine.backends.float64.jit import ScalarPrinter, Unsupported, load_module
+from theorem_engine.backends.float64.jit import FUNCTIONS, LANES, LanePrinter
+from theorem_engine.backends.float64.scalar_code import Unsupported, load_module
 from theorem_engine.language.operators.stochastic import BatchSum, TokenSum
 from theorem_engine.planning.plan import Evaluate, make_plan
 
@@ -21,8 +24,8 @@ from theorem_engine.planning.plan import Evaluate, make_plan
 STEP, SEQUENCE, TOKEN = range(3)
 
 
-class _Printer(ScalarPrinter):
-    """Scalar code, numbers too long for machine code as doubles."""
+class _Printer(LanePrinter):
+    """Code for lanes, numbers too long for machine code as doubles."""
 
     def _print_Rational(self, expr: Any) -> str:
         return f"{expr.p}/{expr.q}" if max(abs(expr.p), expr.q) < 2**53 else repr(expr.p / expr.q)
@@ -32,14 +35,14 @@ class _Printer(ScalarPrinter):
 
 
 @cache
-def compiled_chain(law: Any, parameters: tuple[Any, ...]) -> Any:
-    """The module with ``run`` for a law, or None without numba or for a law it cannot express."""
+def compiled_chain(law: Any, parameters: tuple[Any, ...], lanes: int = LANES) -> Any:
+    """The module with ``run`` for so many runs of a law; None without numba or for a law it cannot express."""
     try:
         import numba  # noqa: F401
     except ImportError:
         return None
     try:
-        return load_module(_source(law, parameters))
+        return load_module(_Writer(law, parameters, lanes).source())
     except (Unsupported, OSError):
         return None
 
@@ -106,57 +109,146 @@ def _from(part: _Line, kind: int) -> int:
     return part.phase + (not (part.total == SEQUENCE and kind == SEQUENCE))
 
 
-def _source(law: Any, parameters: tuple[Any, ...]) -> str:
-    """A module with the loop over steps of one run."""
-    per_token, per_step, per_chi = law.noise_counts
-    inputs = [*law.state, law.clock, *law.noise, *parameters]
-    targets = [sympy.Dummy(f"result{i}") for i in range(len(law.bodies))]
-    plan = make_plan(inputs, {**law.definitions, **dict(zip(targets, law.bodies, strict=True))}, targets)
-    if len(plan.steps) != 1 or not isinstance(plan.steps[0], Evaluate):
-        raise Unsupported("operators inside a step")
-    code = straight_line(plan.inputs, plan.steps[0].equations, targets)
-    tokens = {*range(len(law.state) + 1, len(law.state) + 1 + per_token), len(law.state) + len(law.noise)}
-    named = {s: _Line(s.name, None, TOKEN if i in tokens else STEP, 0) for i, s in enumerate(code.inputs)}
-    whole = _Lines(dict(named))
-    for symbol, expression in code.lines:
-        whole.add(symbol, expression)
-    names = [s.name for s in code.inputs]
-    size = len(law.state)
-    noise = names[size + 1 :]
-    stored = _stored(whole)
-    body = _body(whole, stored, noise[:per_token], noise[per_token + per_step + per_chi])
-    unpack = [f"{n} = parameters[{i}]" for i, n in enumerate(noise[len(law.noise) :])]
-    unpack += [f"{n} = state[{i}]" for i, n in enumerate(names[:size])]
-    unpack += [f"c_{n} = np.empty((batch, tokens))" for n in sorted(stored[TOKEN])]
-    unpack += [f"q_{n} = np.empty(batch)" for n in sorted(stored[SEQUENCE])]
-    step = [f"{names[size]} = float(begin + t)"]
-    step += [f"{n} = singles[t, {i}]" for i, n in enumerate(noise[per_token : per_token + per_step])]
-    step += [f"{n} = chis[t, {i}]" for i, n in enumerate(noise[per_token + per_step :][:per_chi])]
-    logged = [f"log[n, {i}] = {n}" for i, n in enumerate([names[size], *names[:size]])]
-    step += ["if spacing > 0 and (begin + t) % spacing == 0:", *(f"    {line}" for line in logged), "    n += 1"]
-    ends = [whole.known[s].name for s in code.results]
-    move = [f"{', '.join(names[:size])} = {', '.join(ends)}"]
-    text = "\n".join([*(f"    {x}" for x in unpack), "    n = 0", "    for t in range(normals.shape[0]):",
-                      *(f"        {x}" for x in [*step, *body, *move])])  # fmt: skip
-    store = "\n".join(f"    state[{i}] = {n}" for i, n in enumerate(names[:size]))
-    return f'''"""Generated from the symbolic step of a random recurrence; safe to delete."""
+class _Writer:
+    """The source of a law's module."""
+
+    def __init__(self, law: Any, parameters: tuple[Any, ...], lanes: int) -> None:
+        self.lanes = lanes
+        inputs = [*law.state, law.clock, *law.noise, *parameters]
+        targets = [sympy.Dummy(f"result{i}") for i in range(len(law.bodies))]
+        plan = make_plan(inputs, {**law.definitions, **dict(zip(targets, law.bodies, strict=True))}, targets)
+        if len(plan.steps) != 1 or not isinstance(plan.steps[0], Evaluate):
+            raise Unsupported("operators inside a step")
+        code = straight_line(plan.inputs, plan.steps[0].equations, targets)
+        names, size = [s.name for s in code.inputs], len(law.state)
+        per_token, per_step, per_chi = law.noise_counts
+        noise = names[size + 1 :]
+        self.state, self.clock, self.parameters = names[:size], names[size], noise[len(law.noise) :]
+        self.firsts = {name: i for i, name in enumerate(noise[i] for i in law.on_first)}
+        self.normals = {
+            name: i for i, name in enumerate(noise[i] for i in range(per_token) if i not in law.on_first)
+        }
+        self.singles = noise[per_token : per_token + per_step]
+        self.chis = noise[per_token + per_step :][:per_chi]
+        self.first = noise[per_token + per_step + per_chi]
+        of_tokens = {*self.normals, *self.firsts, self.first}
+        self.whole = _Lines({s: _Line(s.name, None, TOKEN if s.name in of_tokens else STEP, 0) for s in code.inputs})
+        for symbol, expression in code.lines:
+            self.whole.add(symbol, expression)
+        self.results = [self.whole.known[s].name for s in code.results]
+        self.stored = _stored(self.whole)
+        made = [x.name for x in self.whole.lines]
+        self.rows = _rows([*self.state, *self.parameters, *noise[: len(law.noise)], *made])
+        self.sequences = _rows(sorted(self.stored[SEQUENCE]))
+        self.tokens = _rows(sorted(self.stored[TOKEN]))
+        self.printer = _Printer({"fully_qualified_modules": True})
+
+    def source(self) -> str:
+        """A module with the loop over steps of a few runs."""
+        text = "\n".join(f"    {line}" for line in self._lines())
+        return f'''"""Generated from the symbolic step of a random recurrence; safe to delete."""
 import math
 
-import numba
-import numpy as np
+{FUNCTIONS.read_text(encoding="utf-8")}
 
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def run(state, begin, normals, singles, chis, parameters, spacing, log):
-    batch, tokens = normals.shape[2], normals.shape[3]
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={{"contract"}})
+def run(state, begin, normals, firsts, singles, chis, parameters, batch, tokens, spacing, log):
 {text}
-{store}
     return n
 '''
 
+    def _at(self, name: str) -> str:
+        """The place of a number in this lane, whatever its kind; loops that compute touch no other array."""
+        return f"work[{self.rows[name] * self.lanes} + l]"
+
+    def _kept(self, name: str) -> str:
+        """The place where a number of a token or a sequence is drawn or waits for a later phase."""
+        if name in self.normals:
+            return f"normals[l, t, {self.normals[name]}, b, k]"
+        if name in self.firsts:
+            return f"firsts[l, t, {self.firsts[name]}, b] if k == 0 else 0.0"
+        if name == self.first:
+            return "1.0 if k == 0 else 0.0"
+        if name in self.sequences:
+            return f"sequence[b * {len(self.sequences) * self.lanes} + {self.sequences[name] * self.lanes} + l]"
+        return f"token[(b * tokens + k) * {len(self.tokens) * self.lanes} + {self.tokens[name] * self.lanes} + l]"
+
+    def _each(self, lines: list[str]) -> list[str]:
+        return [f"for l in range({self.lanes}):", *(f"    {line}" for line in lines)] if lines else []
+
+    def _lines(self) -> list[str]:
+        """The lines of the function."""
+        text = [f"work = np.zeros({len(self.rows) * self.lanes})",
+                f"sequence = np.zeros({max(1, len(self.sequences)) * self.lanes} * batch)",
+                f"token = np.zeros({max(1, len(self.tokens)) * self.lanes} * batch * tokens)"]  # fmt: skip
+        text += self._each([f"{self._at(n)} = state[l, {i}]" for i, n in enumerate(self.state)]
+                           + [f"{self._at(n)} = parameters[l, {i}]" for i, n in enumerate(self.parameters)])  # fmt: skip
+        step = [f"{self.clock} = float(begin + t)"]
+        step += self._each([f"{self._at(n)} = singles[l, t, {i}]" for i, n in enumerate(self.singles)]
+                           + [f"{self._at(n)} = chis[l, t, {i}]" for i, n in enumerate(self.chis)])  # fmt: skip
+        logged = [f"log[l, n, {i}] = {n}" for i, n in enumerate([self.clock, *map(self._at, self.state)])]
+        step += ["if spacing > 0 and (begin + t) % spacing == 0:", *(f"    {x}" for x in self._each(logged)), "    n += 1"]
+        step += self._body()
+        moves = [f"next{i} = {self._at(n)}" for i, n in enumerate(self.results)]
+        step += self._each([*moves, *(f"{self._at(n)} = next{i}" for i, n in enumerate(self.state))])
+        text += ["n = 0", "for t in range(normals.shape[1]):", *(f"    {line}" for line in step)]
+        return [*text, *self._each([f"state[l, {i}] = {self._at(n)}" for i, n in enumerate(self.state)])]
+
+    def _body(self) -> list[str]:
+        """The lines of one step, phase by phase."""
+        text: list[str] = []
+        for phase in range(1 + max(line.phase for line in self.whole.lines)):
+            here = [line for line in self.whole.lines if line.phase == phase]
+            sums = [line for line in here if line.total is not None]
+            plain = [line for line in here if line.total is None]
+            text += self._each(self._block([x for x in plain if x.kind == STEP])
+                               + [f"{self._at(x.name)} = 0.0" for x in sums if x.total == STEP])  # fmt: skip
+            if not sums and not any(x.kind != STEP for x in plain):
+                continue
+            text += ["for b in range(batch):", *(f"    {line}" for line in self._sequence(here, sums, plain))]
+        return text
+
+    def _sequence(self, here: list[_Line], sums: list[_Line], plain: list[_Line]) -> list[str]:
+        """The lines of a phase for one sequence."""
+        inside = [x for x in here if x.kind == TOKEN or x.total is not None]
+        behind = [x for x in plain if x.kind == SEQUENCE]
+        old = self._used(inside) | self._used(behind)
+        own = {x.name for x in here}
+        text = self._each([f"{self._at(n)} = {self._kept(n)}" for n in self.sequences if n in old - own]
+                          + [f"{self._at(x.name)} = 0.0" for x in sums if x.total == SEQUENCE])  # fmt: skip
+        read = [*self.normals, *self.firsts, self.first, *(n for n in self.tokens if n not in own)]
+        text.append("for k in range(tokens):")
+        inner = self._each([f"{self._at(n)} = {self._kept(n)}" for n in read if n in self._used(inside)])
+        inner += self._each(self._block(inside))
+        made = [x.name for x in inside if x.total is None and x.name in self.tokens]
+        inner += self._each([f"{self._kept(n)} = {self._at(n)}" for n in made])
+        text += [f"    {line}" for line in inner]
+        text += self._each(self._block(behind))
+        ended = [x.name for x in here if x.kind == SEQUENCE and x.name in self.sequences]
+        return [*text, *self._each([f"{self._kept(n)} = {self._at(n)}" for n in ended])]
+
+    def _used(self, lines: list[_Line]) -> set[str]:
+        own = {x.name for x in lines if x.total is None}
+        return {s.name for x in lines for s in x.expression.free_symbols} - own - {self.clock}
+
+    def _block(self, lines: list[_Line]) -> list[str]:
+        """Lines of one loop between reading what they use and keeping what they give."""
+        text = [f"{name} = {self._at(name)}" for name in sorted(self._used(lines))]
+        for line in lines:
+            value = self.printer.code(line.expression)
+            if line.total is not None:
+                text.append(f"{self._at(line.name)} += {value}")
+                continue
+            text += [f"{line.name} = {value}", f"{self._at(line.name)} = {line.name}"]
+        return text
+
+
+def _rows(names: list[str]) -> dict[str, int]:
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
+
 
 def _stored(whole: _Lines) -> dict[int, set[str]]:
-    """Letters of tokens and sequences that a later phase uses, by kind."""
+    """Letters of tokens and sequences that a later loop uses, by kind."""
     found: dict[int, set[str]] = {TOKEN: set(), SEQUENCE: set()}
     for line in whole.lines:
         for symbol in line.expression.free_symbols:
@@ -166,37 +258,3 @@ def _stored(whole: _Lines) -> dict[int, set[str]]:
             if part.expression is not None and part.kind != STEP and later:
                 found[part.kind].add(part.name)
     return found
-
-
-def _body(whole: _Lines, stored: dict[int, set[str]], normals: list[str], first: str) -> list[str]:
-    """The lines of one step, phase by phase."""
-    printer = _Printer({"fully_qualified_modules": True})
-    text: list[str] = []
-    for phase in range(1 + max(line.phase for line in whole.lines)):
-        here = [line for line in whole.lines if line.phase == phase]
-        sums = [line for line in here if line.total is not None]
-        plain = [line for line in here if line.total is None]
-        text += [f"{x.name} = {printer.code(x.expression)}" for x in plain if x.kind == STEP]
-        text += [f"{x.name} = 0.0" for x in sums if x.total == STEP]
-        if not sums and not any(x.kind != STEP for x in plain):
-            continue
-        used = {s.name for x in here for s in x.expression.free_symbols}
-        old = {p.name: p for p in whole.known.values() if p.phase < phase and p.expression is not None}
-        text.append("for b in range(batch):")
-        of_sequences = [f"{n} = q_{n}[b]" for n in sorted(used & stored[SEQUENCE]) if n in old]
-        of_sequences += [f"{x.name} = 0.0" for x in sums if x.total == SEQUENCE]
-        text += [f"    {line}" for line in of_sequences]
-        text.append("    for l in range(tokens):")
-        inner = [f"{n} = normals[t, {i}, b, l]" for i, n in enumerate(normals) if n in used]
-        inner += [f"{first} = 1.0 if l == 0 else 0.0"] if first in used else []
-        inner += [f"{n} = c_{n}[b, l]" for n in sorted(used & stored[TOKEN]) if n in old]
-        for line in (x for x in here if x.kind == TOKEN or x.total is not None):
-            sign = "=" if line.total is None else "+="
-            inner.append(f"{line.name} {sign} {printer.code(line.expression)}")
-            if line.total is None and line.name in stored[TOKEN]:
-                inner.append(f"c_{line.name}[b, l] = {line.name}")
-        text += [f"        {line}" for line in inner]
-        text += [f"    {x.name} = {printer.code(x.expression)}" for x in plain if x.kind == SEQUENCE]
-        kept = [x.name for x in here if x.kind == SEQUENCE and x.name in stored[SEQUENCE]]
-        text += [f"    q_{name}[b] = {name}" for name in kept]
-    return text

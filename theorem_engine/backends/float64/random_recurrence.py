@@ -39,6 +39,7 @@ class RandomRunner:
         self.parameters = parameters
         inputs = [*law.state, law.clock, *law.noise, *parameters]
         self.step = backend.function(inputs, list(law.bodies), law.definitions)
+        self.on_first = law.on_first
         self.first = backend.function(parameters, [*law.start, law.duration, *law.sizes, *law.degrees])
 
     def run(self, values: tuple[Any, ...], every: Any) -> Way:
@@ -84,21 +85,20 @@ class RandomRunner:
         degrees: Any, spacing: int,
     ) -> tuple[list[Any], list[Any]]:  # fmt: skip
         streams = [_stream(s) for s in seeds]
-        per_token, per_step, _ = self.law.noise_counts
+        per_step = self.law.noise_counts[1]
         first = np.zeros((1, 1, tokens))
         first[..., 0] = 1.0
         log = []
         with np.errstate(all="ignore"):
             for begin in range(0, steps, block):
                 count = min(block, steps - begin)
-                blocks = [_draw(s, count, per_token, per_step, d, batch, tokens)
-                          for s, d in zip(streams, degrees, strict=True)]  # fmt: skip
-                normals, singles, chis = (np.stack(part, axis=1) for part in zip(*blocks, strict=True))
+                blocks = [self._draw(s, count, d, batch, tokens) for s, d in zip(streams, degrees, strict=True)]
+                drawn, firsts, singles, chis = (np.stack(part, axis=1) for part in zip(*blocks, strict=True))
                 for i in range(count):
                     if spacing and (begin + i) % spacing == 0:
                         log.append((begin + i, state))
                     noise = [
-                        *(normals[i, :, k] for k in range(per_token)),
+                        *self._of_tokens(drawn[i], firsts[i], first),
                         *(singles[i, :, k, None, None] for k in range(per_step)),
                         *(chis[i, :, k, None, None] for k in range(degrees.shape[1])),
                         first,
@@ -112,35 +112,45 @@ class RandomRunner:
         self, state: list[Any], given: list[Any], steps: int, batch: int, tokens: int, block: int, seeds: Any,
         degrees: Any, spacing: int,
     ) -> tuple[list[Any], list[Any]] | None:  # fmt: skip
-        """The same paths by machine code, a thread for each core; None where it is not worth it or not to be had."""
+        """The same paths by machine code, groups of runs on each core; None where it is not worth it or not to be had."""
         if steps * batch * tokens * seeds.size < WORTH_COMPILING:
             return None
+        from theorem_engine.backends.float64.jit import LANES, WORTH_GROUPING
         from theorem_engine.backends.float64.random_jit import compiled_chain
 
-        module = compiled_chain(self.law, self.parameters)
+        # the path hangs on how many steps are drawn at once, so that groups must not change it
+        is_small = LANES * block * (self.law.noise_counts[0] * batch * tokens + 1) <= DRAWN
+        lanes = LANES if seeds.size >= WORTH_GROUPING and is_small else 1
+        module = compiled_chain(self.law, self.parameters, lanes)
         if module is None:
             return None
-        per_token, per_step, _ = self.law.noise_counts
         start = np.ascontiguousarray(np.concatenate([s.reshape(-1, 1) for s in state], axis=1))
         columns = [np.broadcast_to(g, (seeds.size, 1, 1)).reshape(-1, 1) for g in given]
         parameters = np.concatenate(columns, axis=1) if columns else np.zeros((seeds.size, 0))
         moments = [*range(0, steps, spacing), steps] if spacing else []
         log = np.zeros((seeds.size, len(moments), 1 + start.shape[1]))
 
-        def follow(i: int) -> Any:
-            stream, here, row = _stream(seeds[i]), start[i].copy(), 0
+        def follow(group: Any) -> Any:
+            # places without a run of their own repeat the last one
+            runs = np.minimum(group + np.arange(lanes), seeds.size - 1)
+            own = runs[: seeds.size - group]
+            streams = [_stream(seeds[i]) for i in own]
+            here, rows, row = start[runs], np.zeros((lanes, *log.shape[1:])), 0
             for begin in range(0, steps, block):
-                noise = _draw(stream, min(block, steps - begin), per_token, per_step, degrees[i], batch, tokens)
-                row += call_compiled(module.run, here, begin, *noise, parameters[i], spacing, log[i, row:])
+                noise = self._drawn(streams, lanes, min(block, steps - begin), degrees[own], batch, tokens)
+                given = here, begin, *noise, parameters[runs], batch, tokens, spacing, rows[:, row:]
+                row += call_compiled(module.run, *given)
             if spacing:
-                log[i, row] = [steps, *here]
-            return here
+                rows[:, row, 0], rows[:, row, 1:] = steps, here
+            log[own] = rows[: own.size]
+            return here[: own.size]
 
         try:
-            if not self._agrees(module, start, parameters, batch, tokens, seeds, degrees):
+            if not self._agrees(module, start, parameters, batch, tokens, seeds, degrees, lanes):
                 return None
-            with ThreadPoolExecutor(min(os.cpu_count() or 1, seeds.size)) as pool:
-                ends = np.stack(list(pool.map(follow, range(seeds.size))))
+            groups = range(0, seeds.size, lanes)
+            with ThreadPoolExecutor(min(os.cpu_count() or 1, len(groups))) as pool:
+                ends = np.concatenate(list(pool.map(follow, groups)))
         except Exception as error:  # an accelerator must never be the reason why a query fails
             note("random recurrence", None, f"compiled code not usable: {error}")
             return None
@@ -150,20 +160,46 @@ class RandomRunner:
         ]
 
     def _agrees(
-        self, module: Any, start: Any, parameters: Any, batch: int, tokens: int, seeds: Any, degrees: Any
+        self, module: Any, start: Any, parameters: Any, batch: int, tokens: int, seeds: Any, degrees: Any, lanes: int
     ) -> bool:
         """Whether both codes take the same first step of the first run, up to rounding."""
-        per_token, per_step, _ = self.law.noise_counts
-        noise = _draw(_stream(seeds[0]), 1, per_token, per_step, degrees[0], batch, tokens)
-        quick = start[0].copy()
-        call_compiled(module.run, quick, 0, *noise, parameters[0], 0, np.zeros((1, 1 + quick.size)))
-        normals, singles, chis = (part[0] for part in noise)
+        noise = self._drawn([_stream(seeds[0])], lanes, 1, degrees[:1], batch, tokens)
+        quick = np.repeat(start[:1], lanes, axis=0)
+        log = np.zeros((lanes, 1, 1 + start.shape[1]))
+        given = np.repeat(parameters[:1], lanes, axis=0)
+        call_compiled(module.run, quick, 0, *noise, given, batch, tokens, 0, log)
+        drawn, firsts, singles, chis = (part[0, 0] for part in noise)
         mark = np.zeros((1, tokens))
         mark[:, 0] = 1.0
         with np.errstate(all="ignore"):
-            slow = self.step(*start[0], 0.0, *normals, *singles, *chis, mark, *parameters[0])
-        gaps = [abs(a - float(np.ravel(b)[0])) / (1 + abs(a)) for a, b in zip(quick, slow, strict=True)]
+            of_tokens = self._of_tokens(drawn, firsts, mark)
+            slow = self.step(*start[0], 0.0, *of_tokens, *singles, *chis, mark, *parameters[0])
+        gaps = [abs(a - float(np.ravel(b)[0])) / (1 + abs(a)) for a, b in zip(quick[0], slow, strict=True)]
         return max(gaps) <= SAME
+
+    def _draw(self, stream: Any, count: int, degrees: Any, batch: int, tokens: int) -> tuple[Any, Any, Any, Any]:
+        """The random numbers of some steps of a run: of tokens, of first tokens, of steps, chi."""
+        parts = self._drawn([stream], 1, count, degrees[None], batch, tokens)
+        return tuple(part[0] for part in parts)  # type: ignore[return-value]
+
+    def _drawn(self, streams: list[Any], lanes: int, count: int, degrees: Any, batch: int, tokens: int) -> Any:
+        """The same for several runs, in arrays with room for all lanes."""
+        per_token, per_step, per_chi = self.law.noise_counts
+        drawn = np.zeros((lanes, count, per_token - len(self.on_first), batch, tokens))
+        firsts = np.zeros((lanes, count, len(self.on_first), batch))
+        singles, chis = np.zeros((lanes, count, per_step)), np.zeros((lanes, count, per_chi))
+        for i, stream in enumerate(streams):
+            for part in (drawn, firsts, singles):
+                stream.standard_normal(out=part[i])
+            if per_chi:
+                chis[i] = np.sqrt(stream.chisquare(degrees[i], size=(count, per_chi)))
+        return drawn, firsts, singles, chis
+
+    def _of_tokens(self, drawn: Any, firsts: Any, first: Any) -> list[Any]:
+        """The letters of tokens in their order, zero where no token makes use of one."""
+        per_token, _, _ = self.law.noise_counts
+        everywhere, once = iter(np.moveaxis(drawn, -3, 0)), iter(np.moveaxis(firsts, -2, 0))
+        return [next(once)[..., None] * first if k in self.on_first else next(everywhere) for k in range(per_token)]
 
     def _apart(self, values: tuple[Any, ...], every: Any, shape: tuple[int, ...]) -> Way:
         """Runs of different length or batch size, one after the other."""
@@ -191,13 +227,4 @@ def _joined(parts: list[tuple[list[Any], list[Any]]]) -> tuple[list[Any], list[A
 
 def _stream(seed: Any) -> Any:
     """The random numbers of one run."""
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(int(seed))))
-
-
-def _draw(
-    stream: Any, count: int, per_token: int, per_step: int, degrees: Any, batch: int, tokens: int
-) -> tuple[Any, Any, Any]:
-    normals = stream.standard_normal((count, per_token, batch, tokens))
-    singles = stream.standard_normal((count, per_step))
-    chis = np.sqrt(stream.chisquare(degrees, size=(count, degrees.size))) if degrees.size else np.zeros((count, 0))
-    return normals, singles, chis
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(int(seed))))

@@ -96,6 +96,14 @@ class RandomRecurrence(Law):
         return a, b, c
 
     @property
+    def on_first(self) -> tuple[int, ...]:
+        """Places of the letters among those per token that only the first token of a sequence makes use of."""
+        per_token, _, _ = self.noise_counts
+        others = [e.xreplace({self.noise[-1]: sympy.Integer(0)}) for e in (*self.bodies, *self.definitions.values())]
+        used = {s for e in others for s in e.free_symbols}
+        return tuple(i for i in range(per_token) if self.noise[i] not in used)
+
+    @property
     def sizes(self) -> tuple[Any, Any, Any]:
         """Sequences in a batch, tokens in a sequence, seed."""
         batch, tokens, seed = self.args[8]

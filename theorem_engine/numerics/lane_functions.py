@@ -1,0 +1,91 @@
+"""Exponential and error functions without branches, so that a compiler puts many of them into one vector register.
+
+Plain arithmetic alone: numba compiles this text together with the loops that use it. Each polynomial is the Chebyshev
+series of its function, cut where the rest is below 2e-16 of the value and written in powers. What is stated of errors
+is tested against mpmath: exp within 2, erf and erfc within 8 units of the last place; results below 3.4e-308 are zero,
+and the exponential is infinite from 709.4 on.
+"""
+
+import numba
+import numpy as np
+
+
+@numba.njit(forceinline=True, fastmath={"contract"})
+def lane_exp(x):
+    """e^x = 2^n e^r with |r| <= log(2)/2; a number that is not one stays so."""
+    y = -708.0 if x < -708.0 else x
+    y = 710.0 if y > 710.0 else y
+    # the sum has the nearest whole number in its last bits
+    t = y * 1.4426950408889634 + 6755399441055744.0
+    n = t - 6755399441055744.0
+    r = (y - n * 0.6931471803691238) - n * 1.9082149292705877e-10
+    r2 = r * r
+    r4 = r2 * r2
+    low = (1.0 + r) + r2 * (0.5000000000000019 + r * 0.16666666666666702)
+    middle = (0.04166666666648665 + r * 0.008333333333309335) + r2 * (0.0013888888952699812 + r * 0.000198412699096288)
+    high = (2.4801485070974322e-05 + r * 2.7557224578181578e-06) + r2 * (
+        2.7632791582662336e-07 + r * 2.5114995951301997e-08
+    )
+    power = np.int64((np.float64(t).view(np.int64) + np.int64(1023)) << np.int64(52)).view(np.float64)
+    return 0.0 if x < -708.0 else (low + r4 * (middle + r4 * high)) * power
+
+
+@numba.njit(forceinline=True, fastmath={"contract"})
+def _scaled(a):
+    """e^(a^2) erfc(a) for a >= 0: a polynomial in (a - k)/(a + k) over a + k, k = 2.75."""
+    over = 1.0 / (a + 2.75)
+    t = (a - 2.75) * over
+    t2 = t * t
+    t4 = t2 * t2
+    t8 = t4 * t4
+    c0 = (1.0651415295348776 + t * -0.8477970066743267) + t2 * (0.5266003653823194 + t * -0.24195642616687235)
+    c1 = (0.07062949079692683 + t * -0.004626926118054199) + t2 * (-0.005681968676674871 + t * 0.001714817917503868)
+    c2 = (0.00044968735180264533 + t * -0.00027734697386113094) + t2 * (
+        -5.2573251831373374e-05 + t * 4.367079333260509e-05
+    )
+    c3 = (1.0359277792476253e-05 + t * -6.848633221285237e-06) + t2 * (
+        -2.6516136718328383e-06 + t * 9.290650802799303e-07
+    )
+    c4 = (6.827991019852002e-07 + t * -5.908361976699513e-08) + t2 * (
+        -1.5320308286767425e-07 + t * -1.8887695212172577e-08
+    )
+    c5 = (2.571832504291394e-08 + t * 7.535891990025055e-09) + t2 * (
+        -2.3420070125356767e-09 + t * -1.000279995580465e-09
+    )
+    return ((c0 + t4 * c1) + t8 * ((c2 + t4 * c3) + t8 * (c4 + t4 * c5))) * over
+
+
+@numba.njit(forceinline=True, fastmath={"contract"})
+def _upper(a):
+    """erfc(a) for a >= 0; the square is taken in two parts, since its rounding would be multiplied by itself."""
+    b = 30.0 if a > 30.0 else a
+    head = np.int64(np.float64(b).view(np.int64) & np.int64(-134217728)).view(np.float64)
+    rest = (b - head) * (b + head)
+    return lane_exp(-head * head) * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0))) * _scaled(b)
+
+
+@numba.njit(forceinline=True, fastmath={"contract"})
+def _lower(x):
+    """erf(x) for |x| <= 1/2: x times a polynomial in its square."""
+    y = x * x
+    y2 = y * y
+    y4 = y2 * y2
+    low = (1.1283791670955126 + y * -0.37612638903183476) + y2 * (0.11283791670925457 + y * -0.026866170632921085)
+    high = (0.005223977373542183 + y * -0.0008548297798086192) + y2 * (
+        0.00012053337222877719 + y * -1.4845900896375835e-05
+    )
+    return x * (low + y4 * (high + y4 * 1.4726381680017032e-06))
+
+
+@numba.njit(forceinline=True, fastmath={"contract"})
+def lane_erf(x):
+    """The error function."""
+    upper = 1.0 - _upper(abs(x))
+    return _lower(x) if abs(x) < 0.5 else (-upper if x < 0.0 else upper)
+
+
+@numba.njit(forceinline=True, fastmath={"contract"})
+def lane_erfc(x):
+    """One minus the error function, with all its digits far up."""
+    upper = _upper(abs(x))
+    return 1.0 - _lower(x) if abs(x) < 0.5 else (2.0 - upper if x < 0.0 else upper)

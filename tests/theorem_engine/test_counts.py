@@ -111,3 +111,41 @@ assert len(entry.identities) == 8
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["base"]
+
+
+#: A run of each kind of descent, one step long.
+DESCENT = {**CLOSED[1], **PRODUCTS, "alpha": "0.01", "steps": 1}
+
+
+def test_a_compiled_step_of_descent_calls_few_functions(monkeypatch):
+    """Two error functions at one place and one at another, two exponentials; one exponential at each node."""
+    from theorem_engine.backends.float64 import jit, recurrence
+
+    written = []
+    monkeypatch.setattr(recurrence, "WORTH_COMPILING", 0)
+
+    def write(self, *_):
+        written.append(jit.Writer(self.law, self.parameters).source(jit.LANES))
+
+    monkeypatch.setattr(recurrence.Runner, "_compiled", write)
+    te.predict("marion2025.pgd", schedule=0, **DESCENT)
+    body = written[0].partition("def run(")[2]
+    # the integral is written out twice, with few nodes and with many
+    assert body.count("lane_exp(") <= 4
+    assert body.count("lane_erf(") + body.count("lane_erfc(") <= 3
+
+
+def test_a_step_of_stochastic_descent_draws_few_numbers(monkeypatch):
+    """Four normals for a token, one for the label of a sequence, one and two chi for the step."""
+    from theorem_engine.backends.float64.random_recurrence import RandomRunner
+
+    drawn, plain = [], RandomRunner._drawn
+
+    def watched(self, streams, lanes, count, *rest):
+        found = plain(self, streams, lanes, count, *rest)
+        drawn.append(sum(part.size for part in found) / (lanes * count))
+        return found
+
+    monkeypatch.setattr(RandomRunner, "_drawn", watched)
+    te.predict("marion2025.stochastic-pgd", schedule=0, batch=5, eps="0.1", seed=1, **DESCENT)
+    assert drawn[0] == 5 * (4 * 10 + 1) + 1 + 2

@@ -25,8 +25,8 @@ from theorem_engine.numerics.quadrature import gauss_legendre
 ORDER = 24
 #: Smaller rules, tried first: a run compares each with the full one on its way.
 SMALLER = (4, 6, 9, 13, 18)
-#: Steps between these comparisons, and the largest difference, relative to the integral.
-CHECKED, ALIKE = 64, 1e-15
+#: Steps between these comparisons after as many at every step, and the largest difference, relative to the integral.
+CHECKED, ALIKE = 16, 1e-15
 #: Runs of a group, and the number of runs from which groups are worth it.
 LANES, WORTH_GROUPING = 8, 3
 #: One where a run goes on, zero where it has come to its end.
@@ -100,7 +100,7 @@ class Kernel:
         module = self._module(runs)
 
         def work(a: int, b: int) -> float:
-            given = final[a:b], counts[a:b], 0, parameters[a:b], spacing, log[a:b], entries[a:b]
+            given = final[a:b], counts[a:b], 0, True, parameters[a:b], spacing, log[a:b], entries[a:b]
             return float(call_compiled(module.run, *given, *rules))
 
         if workers == 1:
@@ -111,11 +111,11 @@ class Kernel:
         return final, log, entries, max(gaps)
 
     def one_step(self, state: Any, time: int, parameters: Any, order: int = ORDER) -> Any:
-        """The states after one step at a given clock."""
+        """The states after one step at a given clock, wherever a run would have ended."""
         moved, runs = state.copy(), state.shape[0]
         log, entries = np.zeros((runs, 0, 1 + self.size)), np.zeros(runs, dtype=np.int64)
         rules = (*gauss_legendre(order), *gauss_legendre(ORDER))
-        given = moved, np.ones(runs, dtype=np.int64), time, parameters, 0, log, entries
+        given = moved, np.ones(runs, dtype=np.int64), time, False, parameters, 0, log, entries
         call_compiled(self._module(runs).run, *given, *rules)
         return moved
 
@@ -166,7 +166,7 @@ import math
 {FUNCTIONS.read_text(encoding="utf-8")}
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={{"contract"}})
-def run(state, counts, begin, parameters, spacing, log, entries, nodes, weights, full_nodes, full_weights):
+def run(state, counts, begin, stops, parameters, spacing, log, entries, nodes, weights, full_nodes, full_weights):
     runs = state.shape[0]
     gap = 0.0
     work = np.zeros({len(self.rows) * lanes})
@@ -190,7 +190,8 @@ def run(state, counts, begin, parameters, spacing, log, entries, nodes, weights,
         given = [f"{self._at(s)} = state[r, {i}]" for i, s in enumerate(self.state)]
         given += [f"{self._at(s)} = parameters[r, {i}]" for i, s in enumerate(self.parameters)]
         text = ["longest = 0", "uniform = True", "uneven = False", f"for l in range({lanes}):"]
-        text += _in(["r = min(g + l, runs - 1)", f"{self._at(ALIVE)} = 1.0", *given, "longest = max(longest, counts[r])",
+        text += _in(["r = min(g + l, runs - 1)", f"{self._at(ALIVE)} = 1.0", *given,
+                     "longest = max(longest, counts[r])",
                      "uneven = uneven or counts[r] != counts[g]", "for i in range(parameters.shape[1]):",
                      "    uniform = uniform and parameters[r, i] == parameters[g, i]"])  # fmt: skip
         text += [f"span = 1 if uniform else {lanes}", "for t in range(longest):"]
@@ -220,11 +221,16 @@ def run(state, counts, begin, parameters, spacing, log, entries, nodes, weights,
 
     def _stopping(self, stop: Program) -> list[str]:
         """Runs that have come to their end are left as they are."""
-        lines = [*stop.clocked, *stop.steady, *stop.stretches[0]]
-        used = {s for _, e in lines for s in e.free_symbols}
-        inner = [*self._loads(used), *_code(self.plain, lines)]
-        inner += [f"if {self.plain.code(stop.results[0])}:", f"    {self._at(ALIVE)} = 0.0", f"going = max(going, {self._at(ALIVE)})"]
-        return ["going = 0.0", f"for l in range({self.lanes}):", *_in(inner), "if going == 0.0:", "    break"]
+        known = [*stop.clocked, *stop.steady, *stop.stretches[0]]
+        used = {s for _, e in known for s in e.free_symbols}
+        inner = [*self._loads(used), *_code(self.plain, known)]
+        inner += [
+            f"if {self.plain.code(stop.results[0])}:",
+            f"    {self._at(ALIVE)} = 0.0",
+            f"going = max(going, {self._at(ALIVE)})",
+        ]
+        lines = ["going = 0.0", f"for l in range({self.lanes}):", *_in(inner), "if going == 0.0:", "    break"]
+        return ["if stops:", *_in(lines)]
 
     def _steady(self, program: Program) -> list[str]:
         """What hangs on parameters and the clock, anew where the clock has moved it."""
@@ -288,7 +294,7 @@ def run(state, counts, begin, parameters, spacing, log, entries, nodes, weights,
             few, full = self._at(s), self._at(sympy.Symbol(f"{s.name}_full"))
             compared += _in([f"off = abs({few} - {full}) / (abs({full}) + 1e-300)",
                              f"if {self._at(ALIVE)} > 0.0 and off > gap:", "    gap = off"])  # fmt: skip
-        return [*summed("", ""), f"if t % {CHECKED} == 0:", *_in(compared)]
+        return [*summed("", ""), f"if t < {CHECKED} or t % {CHECKED} == 0 or t + 1 == longest:", *_in(compared)]
 
     def _stretch(self, lines: list[Line], is_last: bool) -> list[str]:
         """Lines that move with the state; the last of them end with the state's own move."""

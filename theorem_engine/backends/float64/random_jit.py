@@ -125,9 +125,7 @@ class _Writer:
         noise = names[size + 1 :]
         self.state, self.clock, self.parameters = names[:size], names[size], noise[len(law.noise) :]
         self.firsts = {name: i for i, name in enumerate(noise[i] for i in law.on_first)}
-        self.normals = {
-            name: i for i, name in enumerate(noise[i] for i in range(per_token) if i not in law.on_first)
-        }
+        self.normals = {name: i for i, name in enumerate(noise[i] for i in range(per_token) if i not in law.on_first)}
         self.singles = noise[per_token : per_token + per_step]
         self.chis = noise[per_token + per_step :][:per_chi]
         self.first = noise[per_token + per_step + per_chi]
@@ -181,13 +179,17 @@ def run(state, begin, normals, firsts, singles, chis, parameters, batch, tokens,
         text = [f"work = np.zeros({len(self.rows) * self.lanes})",
                 f"sequence = np.zeros({max(1, len(self.sequences)) * self.lanes} * batch)",
                 f"token = np.zeros({max(1, len(self.tokens)) * self.lanes} * batch * tokens)"]  # fmt: skip
-        text += self._each([f"{self._at(n)} = state[l, {i}]" for i, n in enumerate(self.state)]
-                           + [f"{self._at(n)} = parameters[l, {i}]" for i, n in enumerate(self.parameters)])  # fmt: skip
+        given = [f"{self._at(n)} = state[l, {i}]" for i, n in enumerate(self.state)]
+        text += self._each([*given, *(f"{self._at(n)} = parameters[l, {i}]" for i, n in enumerate(self.parameters))])
         step = [f"{self.clock} = float(begin + t)"]
         step += self._each([f"{self._at(n)} = singles[l, t, {i}]" for i, n in enumerate(self.singles)]
                            + [f"{self._at(n)} = chis[l, t, {i}]" for i, n in enumerate(self.chis)])  # fmt: skip
         logged = [f"log[l, n, {i}] = {n}" for i, n in enumerate([self.clock, *map(self._at, self.state)])]
-        step += ["if spacing > 0 and (begin + t) % spacing == 0:", *(f"    {x}" for x in self._each(logged)), "    n += 1"]
+        step += [
+            "if spacing > 0 and (begin + t) % spacing == 0:",
+            *(f"    {x}" for x in self._each(logged)),
+            "    n += 1",
+        ]
         step += self._body()
         moves = [f"next{i} = {self._at(n)}" for i, n in enumerate(self.results)]
         step += self._each([*moves, *(f"{self._at(n)} = next{i}" for i, n in enumerate(self.state))])

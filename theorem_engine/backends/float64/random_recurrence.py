@@ -112,7 +112,7 @@ class RandomRunner:
         self, state: list[Any], given: list[Any], steps: int, batch: int, tokens: int, block: int, seeds: Any,
         degrees: Any, spacing: int,
     ) -> tuple[list[Any], list[Any]] | None:  # fmt: skip
-        """The same paths by machine code, groups of runs on each core; None where it is not worth it or not to be had."""
+        """The same paths by machine code, groups on each core; None where it is not worth it or not to be had."""
         if steps * batch * tokens * seeds.size < WORTH_COMPILING:
             return None
         from theorem_engine.backends.float64.jit import LANES, WORTH_GROUPING

@@ -48,7 +48,7 @@ def block(
 def renamed(
     prefix: str, sources: list[Any], equations: Any, outputs: list[Any], known: dict[Any, Any]
 ) -> list[tuple[Any, Any]]:
-    """The lines of a block of elementary equations, in letters that begin with a prefix; ``known`` learns the results."""
+    """The lines of a block of equations, in letters that begin with a prefix; ``known`` learns the results."""
     code = straight_line(sources, equations, outputs)
     letters = {v: known[s] for v, s in zip(code.inputs, sources, strict=True)}
     letters.update({v: sympy.Symbol(prefix + v.name) for v, _ in code.lines})

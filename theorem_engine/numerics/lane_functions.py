@@ -6,12 +6,14 @@ is tested against mpmath: exp within 2, erf and erfc within 8 units of the last 
 and the exponential is infinite from 709.4 on.
 """
 
+from typing import Any
+
 import numba
 import numpy as np
 
 
 @numba.njit(forceinline=True, fastmath={"contract"})
-def lane_exp(x):
+def lane_exp(x: Any) -> Any:
     """e^x = 2^n e^r with |r| <= log(2)/2; a number that is not one stays so."""
     y = -708.0 if x < -708.0 else x
     y = 710.0 if y > 710.0 else y
@@ -31,7 +33,7 @@ def lane_exp(x):
 
 
 @numba.njit(forceinline=True, fastmath={"contract"})
-def _scaled(a):
+def _scaled(a: Any) -> Any:
     """e^(a^2) erfc(a) for a >= 0: a polynomial in (a - k)/(a + k) over a + k, k = 2.75."""
     over = 1.0 / (a + 2.75)
     t = (a - 2.75) * over
@@ -56,7 +58,7 @@ def _scaled(a):
 
 
 @numba.njit(forceinline=True, fastmath={"contract"})
-def _upper(a):
+def _upper(a: Any) -> Any:
     """erfc(a) for a >= 0; the square is taken in two parts, since its rounding would be multiplied by itself."""
     b = 30.0 if a > 30.0 else a
     head = np.int64(np.float64(b).view(np.int64) & np.int64(-134217728)).view(np.float64)
@@ -65,7 +67,7 @@ def _upper(a):
 
 
 @numba.njit(forceinline=True, fastmath={"contract"})
-def _lower(x):
+def _lower(x: Any) -> Any:
     """erf(x) for |x| <= 1/2: x times a polynomial in its square."""
     y = x * x
     y2 = y * y
@@ -78,14 +80,14 @@ def _lower(x):
 
 
 @numba.njit(forceinline=True, fastmath={"contract"})
-def lane_erf(x):
+def lane_erf(x: Any) -> Any:
     """The error function."""
     upper = 1.0 - _upper(abs(x))
     return _lower(x) if abs(x) < 0.5 else (-upper if x < 0.0 else upper)
 
 
 @numba.njit(forceinline=True, fastmath={"contract"})
-def lane_erfc(x):
+def lane_erfc(x: Any) -> Any:
     """One minus the error function, with all its digits far up."""
     upper = _upper(abs(x))
     return 1.0 - _lower(x) if abs(x) < 0.5 else (2.0 - upper if x < 0.0 else upper)

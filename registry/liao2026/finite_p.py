@@ -57,7 +57,8 @@ def letters_of(size, mark):
     names = ("y", *(f"z{k + 1}" for k in range(size)), "h")
     meanings = ("label", *(f"noise along direction {k + 1}" for k in range(size)), "length")
     return tuple(
-        var(name + mark, name + mark, f"{what} of a token") for name, what in zip(names, meanings, strict=True)
+        var(name + mark, (name if len(name) == 1 else f"z_{name[1:]}") + mark, f"{what} of a token")
+        for name, what in zip(names, meanings, strict=True)
     )
 
 

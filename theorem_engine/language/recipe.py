@@ -59,11 +59,11 @@ def prepared(statement: Statement, recipe: Mapping[Any, How]) -> Statement:
         return statement
     searches = _searches(recipe)
     starts = {letter: how for letter, how in recipe.items() if isinstance(how, Start)}
-    circular = _circular(statement.equations)
+    in_circles = circular(statement.equations)
     equations = {}
     for symbol, equation in statement.equations.items():
         searched = _searched(strip(equation), searches, statement.owner)
-        if symbol in starts and symbol in circular and not isinstance(equation, Unknown):
+        if symbol in starts and symbol in in_circles and not isinstance(equation, Unknown):
             how = starts[symbol]
             equations[symbol] = Unknown(searched, how.value, how.positive, how.along, how.method, how.continued)
         elif isinstance(equation, Unknown):
@@ -82,7 +82,7 @@ def _searches(recipe: Mapping[Any, How]) -> dict[str, Search | Descent]:
     return {letter.name: how for letter, how in recipe.items() if not isinstance(how, Start)}
 
 
-def _circular(equations: Mapping[Any, Any]) -> set[Any]:
+def circular(equations: Mapping[Any, Any]) -> set[Any]:
     """Letters that depend on themselves."""
     # only statements with a recipe need it, and it takes longer to import than a paper
     import networkx

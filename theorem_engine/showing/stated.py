@@ -10,6 +10,8 @@ from typing import Any
 import sympy
 
 from theorem_engine.language.entry import Entry
+from theorem_engine.language.operators.base import Operator, distinct_nodes
+from theorem_engine.language.recipe import circular
 from theorem_engine.language.statement import LabelSlot, Statement, Unknown, strip
 from theorem_engine.showing.formula import operators as _operators  # noqa: F401 - operators register how they are written
 from theorem_engine.showing.formula.abbreviations import Abbreviations
@@ -32,6 +34,12 @@ from theorem_engine.showing.variants import Variant, variants_of
 
 #: Values of a brace wider than this get names of their own.
 _BRACE = 110
+#: A sentence that is wider is not repeated.
+_SENTENCE = 150
+#: What a choice of an option changes in more lines is shown where it is asked for.
+_LONG = 7
+#: Lines that must be saved for a case to be told by another one than the first.
+_FARTHER = 2
 _ABBREVIATIONS = ("h", "u", "r", "a", "w", "f", "H")
 
 
@@ -92,6 +100,16 @@ class _Equation:
     is_unknown: bool = False
 
 
+@dataclass
+class _Told:
+    """A case that was told: its equations, the lines beside its sentences, what was said of it, and when it holds."""
+
+    base: dict[Tree, Tree]
+    lines: dict[Tree, set[Any]]
+    items: list[Line | Words] = field(default_factory=list)
+    condition: Tree = EMPTY
+
+
 class _Author:
     """Writes the statement of one entry."""
 
@@ -131,7 +149,8 @@ class _Author:
         statement = variant.statement
         options = {x.name: variant.options.get(x.name) for x in self.entry.applied_options}
         self.pen.begin(options, afresh)
-        written = statement.written or statement.equations
+        written = {s: _as_stated(strip(e)) for s, e in (statement.written or statement.equations).items()}
+        self.pen.look_over(strip(equation) for equation in written.values())
         for name in statement.outputs:
             self.pen.outputs[name] = _output(name)
         found: list[_Equation] = []
@@ -141,9 +160,9 @@ class _Author:
                 found += self._output(label, leaf, statement, written, used)
         done: set[Any] = set()
         outputs = {leaf for shape in statement.outputs.values() for _, leaf in _leaves("", shape)}
+        solved = _solved_for(statement, written)
         while waiting := [s for s in written if s in set(_symbols(used)) - done - outputs]:
-            unknown = [s for s in waiting if isinstance(statement.equations.get(s), Unknown)]
-            group = [s for s in written if isinstance(statement.equations.get(s), Unknown)] if unknown else []
+            group = [s for s in written if s in solved] if solved & set(waiting) else []
             for symbol in dict.fromkeys((*(s for s in waiting if s not in group), *group)):
                 if symbol in done:
                     continue
@@ -151,7 +170,7 @@ class _Author:
                 used.append(strip(written[symbol]))
                 right = self.pen.write(sympy.sympify(strip(written[symbol])))
                 left = self.pen.name(symbol)
-                if left != right:
+                if left != right and not self._says_nothing(symbol, strip(written[symbol])):
                     found.append(_Equation(left, right, symbol in group))
         return found
 
@@ -175,6 +194,11 @@ class _Author:
             self.aliases[label] = self.pen.name(value)
             return []
         return [_Equation(left, self.pen.write(self._with_outputs(value, statement, written)))]
+
+    def _says_nothing(self, symbol: Any, value: Any) -> bool:
+        """Whether an equation is q = 1 - (1 - q): the letter on its right is written so."""
+        rest = 1 - value if isinstance(value, sympy.Add) else None
+        return isinstance(rest, sympy.Symbol) and plain(self.pen.name(rest)) == plain(self.pen.write(1 - symbol))
 
     def _with_outputs(self, value: Any, statement: Statement, written: Mapping[Any, Any]) -> Any:
         """A sum with the name of another output in the place of that output's terms."""
@@ -205,19 +229,52 @@ class _Author:
     def _tell_differences(
         self, found: Stated, variants: Sequence[Variant], base: dict[Tree, Tree], told: dict[Tree, set[Any]]
     ) -> None:
-        """Each variant by what is not said already; without a base, the first is told in full."""
+        """Each variant by what differs from the first, or from another that was told and is more like it.
+
+        Without a base, the first is told in full.
+        """
+        known = [_Told(base, told)] if base else []
+        left_out: list[Tree] = []
         for variant in variants:
             equations = self._equations(variant, afresh=True)
-            changed = [e for e in equations if base.get(e.left) != e.right]
-            news = Stated()
-            told_here = {words: set(lines) for words, lines in told.items()}
-            self._lay(news, changed)
-            self._tell(news, self.pen.asides.values(), told_here)
-            if not base:
-                base, told = {e.left: e.right for e in equations}, told_here
-            elif news.items:
-                found.items.append(Words(row(word("Where "), variant.condition, word(":"))))
-            found.items += news.items
+            asides = list(self.pen.asides.values())
+            if not known:
+                mine = self._news(_Told({}, {}), equations, asides)
+                known.append(mine)
+                found.items += mine.items
+                continue
+            # one that is a little shorter is not worth the way back to another case
+            mine, best, _ = min(
+                ((self._news(other, equations, asides), k, other) for k, other in enumerate(known)
+                 if not k or other.base.keys() <= {e.left for e in equations}),
+                key=lambda item: (len(item[0].items) + (_FARTHER if item[1] else 0), item[1]),
+            )  # fmt: skip
+            if not mine.items and not best:
+                continue
+            if self.variants.has_others and variant.choice != EMPTY and len(mine.items) > _LONG:
+                left_out.append(variant.choice)
+                continue
+            said = [word("Where "), variant.condition]
+            if best:
+                said += [word(", as where "), known[best].condition]
+            if mine.items:
+                said.append(word(", but for:" if best else ":"))
+            mine.condition = variant.condition
+            known.append(mine)
+            found.items.append(Words(row(*said)))
+            found.items += mine.items
+
+        if left_out:
+            names = "; ".join(dict.fromkeys(map(plain, left_out)))
+            found.remarks.append(f"Not shown here, as much of it is different: {names}.")
+
+    def _news(self, other: _Told, equations: list[_Equation], asides: list[Aside]) -> _Told:
+        """A variant as a case that was told, with what is not said there."""
+        news = Stated()
+        lines = {words: set(pairs) for words, pairs in other.lines.items()}
+        self._lay(news, [e for e in equations if other.base.get(e.left) != e.right])
+        self._tell(news, asides, lines)
+        return _Told({e.left: e.right for e in equations}, lines, news.items)
 
     def _in_braces(self, written: list[list[_Equation]]) -> list[_Equation]:
         lefts = dict.fromkeys(e.left for equations in written for e in equations)
@@ -265,10 +322,16 @@ class _Author:
 
     def _tell(self, found: Stated, asides: Iterable[Aside], told: dict[Tree, set[Any]]) -> None:
         """What was not told before: sentences with their equations."""
+        said = set().union(*told.values()) if told else set()
         for aside in asides:
-            news = [pair for pair in aside.equations if pair not in told.get(aside.words, ())]
+            # an equation that stands beside other words says the same
+            news = [pair for pair in aside.equations if pair not in said]
             if news or aside.words not in told:
-                found.items.append(Words(aside.words))
+                # a long sentence is said once
+                if aside.words not in told or aside.words.width <= _SENTENCE:
+                    found.items.append(Words(aside.words))
+                elif found.items:
+                    found.items.append(Words(word("there")))
                 found.items += [Line(left, right) for left, right in news]
             told.setdefault(aside.words, set()).update(news)
 
@@ -297,6 +360,24 @@ class _Author:
             is_wide = names.width_of(value) > _BRACE
             pairs.append((names.name_for(value) if is_wide else names.shortened(value), names.shortened(condition)))
         return cases(*pairs)
+
+
+def _solved_for(statement: Statement, written: Mapping[Any, Any]) -> set[Any]:
+    """Letters whose equations are to be solved: those with a start, and those of linear circles, which need none."""
+    unknown = {s for s, equation in statement.equations.items() if isinstance(equation, Unknown)}
+    if unknown:
+        return unknown
+    equations = {s: sympy.sympify(strip(e)) for s, e in written.items() if not isinstance(strip(e), sympy.MatrixBase)}
+    return circular(equations) if any(s in equations[t].free_symbols for s in equations for t in equations) else set()
+
+
+def _as_stated(expression: Any) -> Any:
+    """An expression without what only helps to compute its operators."""
+    if not isinstance(expression, sympy.Basic):
+        return expression
+    operators = (node for node in distinct_nodes(expression) if isinstance(node, Operator))
+    swaps = {node: said for node in operators if (said := node.stated()) is not node}
+    return expression.xreplace(swaps) if swaps else expression
 
 
 def _base(tree: Tree) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -50,6 +50,8 @@ class Variants:
     #: The ordinary case once more for each letter that may be left out, where giving it changes the statement.
     given: list[Variant] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    #: Whether there are more choices of options than are looked at: how to see them is said.
+    has_others: bool = False
     #: Whether all are shown beside each other; else each by what differs from the first.
     in_braces: bool = True
 
@@ -104,15 +106,25 @@ class _Cases:
         for choice in choices:
             shown = [name for name in varying if not many or choice[name] != first[name]]
             self._choose(choice, shown, is_first=choice is choices[0], deep=not many or choice is choices[0])
+        self.found.has_others = many
         self.found.in_braces = not many and len(self.found.listed) <= IN_BRACES
         if not self.found.in_braces:
-            ordinary = next(v for v in self.found.listed if v.is_ordinary)
-            self.found.listed.remove(ordinary)
-            self.found.listed.insert(0, ordinary)
+            self._put_the_ordinary_first()
         if not self.found.listed:
             raise BadRequest(f"{self.entry.id} has no statement for these values: {self._refusal}")
         self._give_the_rest(first)
         return self.found
+
+    def _put_the_ordinary_first(self) -> None:
+        """For variants told one after the other: of each choice the ordinary case, then what holds in its place."""
+        groups: dict[Tree, list[Variant]] = {}
+        for variant in self.found.listed:
+            groups.setdefault(variant.choice, []).append(variant)
+        if any(len(group) > 2 for group in groups.values()):
+            self.found.remarks.append("Where several of these cases hold, the last of them counts.")
+        self.found.listed = [
+            replace(v, condition=v.choice) if v.is_ordinary else v for group in groups.values() for v in reversed(group)
+        ]
 
     def _give_the_rest(self, first: dict[str, Any]) -> None:
         """Statements with a letter that is shown as left out and may be given."""

@@ -58,6 +58,10 @@ class Operator(sympy.Expr):
         """Rebuild from ``args``, which are bound already."""
         return functools.partial(sympy.Expr.__new__, type(self))
 
+    def stated(self) -> Any:
+        """The operator without what only helps to compute it."""
+        return self
+
     @property
     def bound(self) -> frozenset[Any]:
         """Letters that have no meaning outside the node."""

@@ -109,6 +109,10 @@ class ClassResolvent(Operator):
         rates = sympy.Tuple(*(part.diff(symbol) for part in self.parts))
         return self.func(*self.args[:5], rates)
 
-    def _latex(self, printer: Any) -> str:
-        prime = "'" if self.changes else ""
-        return rf"\left(b^{{\top}} T^{{-1}} b\right){prime}"
+    def stated(self) -> Any:
+        """The form without the start of the iteration, which is no part of what is stated."""
+        ratio, *rest = self.parts
+        square = self.order**2
+        return self.func(
+            *self.args[:3], sympy.Tuple(ratio, *[0] * square, *rest[square:]), *self.args[4:]
+        )  # fmt: skip

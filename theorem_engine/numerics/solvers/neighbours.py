@@ -1,4 +1,4 @@
-"""Starts between two known solutions: what solves a system on both sides of a point lies near what solves it there.
+"""Starts between two solutions that are known: on both sides of a point a system has a solution near the one there.
 
 A start of one's own decides which of several solutions is found; so a start taken from neighbours must not lead to
 another one. It is used only where the neighbours are alike, and what is found from it counts only if it lies between

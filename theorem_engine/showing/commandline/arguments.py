@@ -20,7 +20,7 @@ from theorem_engine.base.errors import BadRequest, PackWarning, TheoremEngineErr
 from theorem_engine.base.files import refuse_existing
 from theorem_engine.base.spelling import spelled
 
-_NAMED = re.compile(r"([^\W\d]\w*)=(.*)", re.DOTALL)
+_NAMED = re.compile(r"([^\W\d]\w*)\s*=\s*(.*)", re.DOTALL)
 _GRID = re.compile(r"[^:,]+:[^:,]+:[0-9]+(?::(?:log|whole)){0,2}")
 #: Lengths with their weights, which together are one value.
 _DISTRIBUTION = re.compile(r"\s*[0-9]+\s*:[^:,]+(?:,\s*[0-9]+\s*:[^:,]+)+")

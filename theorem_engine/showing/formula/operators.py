@@ -16,7 +16,8 @@ from theorem_engine.language.operators.optimum import LocalMinimum, Minimum, Roo
 from theorem_engine.language.operators.proximal import PointSlope, Proximal, ResponseProduct
 from theorem_engine.language.operators.spectrum import Eigenvalues
 from theorem_engine.language.operators.stochastic import RandomRecurrence
-from theorem_engine.showing.formula import token_functions as _token_functions  # noqa: F401 - they register themselves
+from theorem_engine.showing.formula import classes as _classes  # noqa: F401 - they register themselves
+from theorem_engine.showing.formula import token_functions as _token_functions  # noqa: F401
 from theorem_engine.showing.formula.branches import fixed_point, meeting
 from theorem_engine.showing.formula.means import indexed, mean
 from theorem_engine.showing.formula.names import read_name

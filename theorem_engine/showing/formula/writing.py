@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from theorem_engine.language.application import Applied
 from theorem_engine.language.functions import positive_part
+from theorem_engine.language.operators.base import distinct_nodes
 from theorem_engine.language.statement import Total
 from theorem_engine.showing.formula.lines import plain
 from theorem_engine.showing.formula.names import read_form, read_name
@@ -53,6 +54,8 @@ from theorem_engine.showing.formula.tree import (
 _RAISED_WIDTH = 24
 #: Entries of at most this many letters are applied by position, others by the letters that differ.
 _BY_POSITION = 3
+#: Arguments as wide as this that several outputs of an entry share are told once.
+_COMMON_WIDTH = 8
 _RELATIONS = {
     sympy.Eq: ("=", " = "), sympy.Ne: (r"\neq ", " ≠ "), sympy.Lt: ("<", " < "), sympy.Le: (r"\leq ", " ≤ "),
     sympy.Gt: (">", " > "), sympy.Ge: (r"\geq ", " ≥ "),
@@ -123,6 +126,8 @@ class Pen:
     leaves_out: bool = False
     by_position: bool = False
     outputs: dict[str, Tree] = field(default_factory=dict)
+    #: Arguments that several outputs of an entry are applied at: they are told once.
+    common: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     _memory: dict[Any, Tree] = field(default_factory=dict)
     _names: dict[Any, Tree] = field(default_factory=dict)
 
@@ -132,6 +137,18 @@ class Pen:
         self._memory.clear()
         if afresh:
             self.asides, self._names = {}, {}
+
+    def look_over(self, expressions: Iterable[Any]) -> None:
+        """See which entries are applied at the same arguments for several of their outputs."""
+        seen: dict[str, dict[tuple[Any, ...], set[str]]] = {}
+        for expression in expressions:
+            for node in distinct_nodes(expression) if isinstance(expression, sympy.Basic) else ():
+                if isinstance(node, Applied):
+                    seen.setdefault(node.entry_id, {}).setdefault(node.args, set()).add(node.output)
+        self.common = {
+            id: next(iter(places)) for id, places in seen.items()
+            if len(places) == 1 and len(next(iter(places.values()))) > 2
+        }  # fmt: skip
 
     def write(self, expression: Any) -> Tree:
         """The tree of an expression."""
@@ -350,18 +367,24 @@ class Pen:
                 below = row(*names) if all(x.kind == "sign" for x in names) else listed(names)
             head = row(script(sign(r"\partial", "∂"), below), GAP, head, level=ATOM)
         arguments: list[Tree] = []
+        pairs: list[tuple[Tree, Tree]] = []
         silent: frozenset[Any] = frozenset()
         for letter, value in zip(present, node.args, strict=True):
             tree = self.write(value)
             if positional:
                 arguments.append(tree)
             elif tree != self.name(letter):
-                arguments.append(row(self.name(letter), EQUALS, tree, level=SUM))
+                pairs.append((self.name(letter), tree))
             else:
                 # what is not written may be bound all the same
                 silent |= tree.arguments
-        if not positional and len(arguments) < len(present):
+        if not positional and len(pairs) < len(present):
             self.leaves_out = True
+        if sum(tree.width for _, tree in pairs) >= _COMMON_WIDTH and self.common.get(node.entry_id) == node.args:
+            words = row(link(symbol_of(entry), entry.id), word(" is taken at"))
+            self.asides.setdefault(("taken", entry.id), Aside(words, tuple(pairs)))
+        else:
+            arguments += [row(name, EQUALS, tree, level=SUM) for name, tree in pairs]
         chosen = self._chosen(entry, node)
         if chosen:
             arguments.append(listed([word(value) for value in chosen]))

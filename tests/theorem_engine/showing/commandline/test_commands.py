@@ -85,6 +85,11 @@ def test_greek_letters_and_spaces_around_the_sign_are_read(letter):
     assert data == {**data_of("predict", *ORACLE), "seconds": data["seconds"]}
 
 
+def test_a_letter_may_be_quoted_with_its_spaces():
+    data = data_of("predict", "marion2025.oracle-risk", "gamma=sqrt(1/2)", "lam = 0.1", "d=400", "L=10")
+    assert data["point"]["lam"] == "0.1"
+
+
 def test_a_negative_value_may_stand_behind_a_space():
     assert data_of("predict", "gaussian.erf-mean", "t", "=", "-0.5", "g=1")["point"]["t"] == "-0.5"
 

@@ -169,6 +169,52 @@ def test_many_requests_are_answered_and_none_is_a_fault(port):
     assert statistics.median(seconds for _, seconds in results) < 2
 
 
+#: Closed forms, and what else a page asks for while somebody moves a slider.
+CLOSED = [
+    ("predict", {"id": "gaussian.erf-mean", "point": {"t": "0.3", "g": "0.5"}}),
+    ("predict", {"id": "marion2025.manifold-risk", "point": POINT}),
+    ("predict", {"id": "gaussian.erf-square", "point": {"t": "0.3", "g": "0.5"}}),
+]
+BESIDE = [
+    ("find", {"words": "risk"}),
+    ("cite", {"ids": ["marion2025.risk"]}),
+    ("predict", {"id": "gaussian.erf-mean", "point": {"t": "nan", "g": "0.5"}}),
+    ("predict", {"id": "no.entry", "point": {}}),
+    ("show", {"id": "gaussian.erf-mean"}),
+]
+
+
+@pytest.mark.campaign
+def test_five_hundred_requests_in_twenty_seconds(port):
+    """Twenty-five each second, four of five for closed forms: no fault, and 95 of 100 of these within 100 ms.
+
+    A clock: it means something on a machine that does nothing else.
+    """
+    for question, body in (*CLOSED, *BESIDE):
+        asked(port, question, body)
+    begin = time.perf_counter()
+
+    def once(number):
+        time.sleep(max(0.0, begin + number / 25 - time.perf_counter()))
+        is_closed = number % 5 != 0
+        question, body = CLOSED[number % len(CLOSED)] if is_closed else BESIDE[number // 5 % len(BESIDE)]
+        asked_at = time.perf_counter()
+        status, _ = asked(port, question, body)
+        return is_closed, status, time.perf_counter() - asked_at
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(once, range(500)))
+    took = time.perf_counter() - begin
+    statuses = {status for _, status, _ in results}
+    waits = sorted(seconds for is_closed, _, seconds in results if is_closed)
+    slowest = waits[int(0.95 * len(waits))]
+    told = f"{len(results)} requests in {took:.1f} s; median {1000 * waits[len(waits) // 2]:.1f} ms, "
+    print(f"{told}p95 {1000 * slowest:.1f} ms, longest {1000 * waits[-1]:.1f} ms; statuses {sorted(statuses)}")
+    assert statuses == {200, 404, 422}
+    assert took < 21
+    assert slowest < 0.1
+
+
 def test_a_question_that_takes_too_long_is_ended_and_the_next_is_answered():
     async def talk():
         workers = Workers(1)

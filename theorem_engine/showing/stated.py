@@ -324,8 +324,8 @@ class _Author:
         """What was not told before: sentences with their equations."""
         said = set().union(*told.values()) if told else set()
         for aside in asides:
-            # an equation that stands beside other words says the same
-            news = [pair for pair in aside.equations if pair not in said]
+            known = said if aside.stands_alone else told.get(aside.words, set())
+            news = [pair for pair in aside.equations if pair not in known]
             if news or aside.words not in told:
                 # a long sentence is said once
                 if aside.words not in told or aside.words.width <= _SENTENCE:
@@ -341,6 +341,9 @@ class _Author:
         bases |= {_base(item.left) for item in lines}
         letter = next(sign(x) for x in (*_ABBREVIATIONS, "ABB") if x not in bases)
         names = Abbreviations(letter)
+        if len(self.variants.listed) == 1 and not self.variants.given:
+            # what is an output of the only case needs no other name
+            names.named.update((item.right, item.left) for item in lines if not item.right.arguments)
         names.survey(item.right for item in lines)
         items: list[Line | Words] = []
         for item in found.items:

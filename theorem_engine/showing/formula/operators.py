@@ -238,6 +238,7 @@ def _channel(pen: Pen, node: Any, index: int) -> Tree:
         pen.asides["channel", node] = Aside(row(*words, word("; "), first, word(" marks the first token; there")))
         lines = tuple((pen.name(x), pen.write(value)) for x, value in node.definitions.items())
         pen.asides["channel", node].equations = tuple((a, b) for a, b in lines if a != b)
+        pen.asides["channel", node].stands_alone = True
     return mean(EMPTY, pen.write(node.bodies[index]))
 
 

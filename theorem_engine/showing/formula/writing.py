@@ -104,6 +104,8 @@ class Aside:
     words: Tree
     #: (left, right) pairs; the sign between them is part of the right side where it is no equality.
     equations: tuple[tuple[Tree, Tree], ...] = ()
+    #: Whether the sentence stands without those of its equations that were told beside another one.
+    stands_alone: bool = False
 
 
 @dataclass

@@ -322,7 +322,7 @@ class _Author:
 
     def _tell(self, found: Stated, asides: Iterable[Aside], told: dict[Tree, set[Any]]) -> None:
         """What was not told before: sentences with their equations."""
-        said = set().union(*told.values()) if told else set()
+        said: set[Any] = set().union(*told.values())
         for aside in asides:
             known = said if aside.stands_alone else told.get(aside.words, set())
             news = [pair for pair in aside.equations if pair not in known]

@@ -35,7 +35,7 @@ def neighbours(entry: Entry, points: Sequence[Mapping[str, Any]], read: Mapping[
     names = {options: continued_letters(entry, options) for options in {point.options for point in read.values()}}
     if not any(names.values()):
         return {}
-    letter = _longest(points, set().union(*names.values()))
+    letter = _longest(points, {name for found in names.values() for name in found})
     if letter is None:
         return {}
     # points that differ in this letter alone and share their equations stand in one line

@@ -162,7 +162,8 @@ class Rows:
             n: Job(
                 self.entry.id, asked[n], self.digits, self.mask,
                 n in looked_at if self.accuracy == "coarse" else bool(self.accuracy),
-                *((asked[beside[n].left], asked[beside[n].right]) if n in beside else ()),
+                left=asked[beside[n].left] if n in beside else None,
+                right=asked[beside[n].right] if n in beside else None,
             )
             for n in numbers
         }  # fmt: skip

@@ -192,7 +192,8 @@ class _Maker:
 
     def _inside(self, found: Sums, lines: list[Line]) -> None:
         """Sort the lines of integrands: beside the loop, into tables, into the loop."""
-        tabled, moving = {found.node}, set()
+        tabled: set[Any] = {found.node}
+        moving: set[Any] = set()
 
         def part(expression: Any) -> Any:
             if not expression.free_symbols & tabled:

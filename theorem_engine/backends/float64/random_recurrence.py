@@ -180,7 +180,7 @@ class RandomRunner:
     def _draw(self, stream: Any, count: int, degrees: Any, batch: int, tokens: int) -> tuple[Any, Any, Any, Any]:
         """The random numbers of some steps of a run: of tokens, of first tokens, of steps, chi."""
         parts = self._drawn([stream], 1, count, degrees[None], batch, tokens)
-        return tuple(part[0] for part in parts)  # type: ignore[return-value]
+        return tuple(part[0] for part in parts)
 
     def _drawn(self, streams: list[Any], lanes: int, count: int, degrees: Any, batch: int, tokens: int) -> Any:
         """The same for several runs, in arrays with room for all lanes."""

@@ -8,16 +8,12 @@ a quarter is no part of such a bulk.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from theorem_engine.base.errors import ValidityWarning
-from theorem_engine.base.exact import NotANumber
 from theorem_engine.language.array_files import Array
 from theorem_engine.language.domains import Measured, Rejected
-from theorem_engine.registry.liao2026.readers import WeightsFile, read_weights
+from theorem_engine.registry.liao2026.readers import WeightsFile
 
 #: Most rank parts that are kept, and how much above the bulk's edge they lie.
 MOST, APART = 8, 1.25
@@ -50,6 +46,15 @@ class FiniteRank(Measured):
         """Whether identity and rank parts describe the weights; if not, reading them warns."""
         return self.spread <= LARGE_REST
 
+    @property
+    def caution(self) -> str:
+        """What is to be said where they do not."""
+        return (
+            f"beside {self.scale:.3g} times identity and {len(self.keys)} rank parts, W_K^T W_Q has a rest of root "
+            f"mean square {self.spread:.3g} and norm {self.rest:.3g} (in units of that identity); statements about "
+            "identity plus finite rank leave it out"
+        )
+
     def __str__(self) -> str:
         norms = [
             math.hypot(*k) * math.hypot(*q) / abs(self.scale) for k, q in zip(self.keys, self.queries, strict=True)
@@ -64,23 +69,11 @@ class FiniteRank(Measured):
 class RankFile(WeightsFile):
     """The name of a file with key and query weights, read as a multiple of the identity plus finite rank."""
 
-    def read(self, given: Any) -> FiniteRank:  # type: ignore[override]
+    parts: ClassVar[type] = FiniteRank
+
+    def split(self, source: str, product: Array, mu: Array | None) -> FiniteRank:
         """The weights' identity and rank parts."""
-        if isinstance(given, FiniteRank):
-            return given
-        if not isinstance(given, (str, Path)):
-            raise NotANumber(f"is a {type(given).__name__}, not the name of a file")
-        found = split_rank_parts(str(given), *read_weights(str(given)))
-        if not found.is_near:
-            warnings.warn(
-                ValidityWarning(
-                    f"{found.source}: beside {found.scale:.3g} times identity and {len(found.keys)} rank parts, "
-                    f"W_K^T W_Q has a rest of root mean square {found.spread:.3g} and norm {found.rest:.3g} (in units "
-                    "of that identity); statements about identity plus finite rank leave it out"
-                ),
-                stacklevel=2,
-            )
-        return found
+        return split_rank_parts(source, product, mu)
 
 
 def split_rank_parts(source: str, product: Array, mu: Array | None = None) -> FiniteRank:

@@ -18,7 +18,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from theorem_engine.base.errors import ValidityWarning
 from theorem_engine.base.exact import NotANumber
@@ -65,6 +65,15 @@ class RankOne(Measured):
         """Whether identity and rank one describe the weights; if not, reading them warns."""
         return self.rest <= LARGE_REST
 
+    @property
+    def caution(self) -> str:
+        """What is to be said where they do not."""
+        return (
+            f"beside {self.scale:.3g} times identity and a rank-one part of norm {self.strength:.3g}, W_K^T W_Q has a "
+            f"rest of norm {self.rest:.3g} (in units of that identity); statements about identity plus rank one do not "
+            "describe this layer"
+        )
+
     def __str__(self) -> str:
         return (
             f"{self.source} (p = {self.size}: {self.scale:.4g} times identity, rank one of norm {self.strength:.4g}, "
@@ -78,23 +87,22 @@ class WeightsFile(Domain):
 
     is_option = True
     can_be_drawn = False
+    #: What the weights are split into.
+    parts: ClassVar[type] = RankOne
 
-    def read(self, given: Any) -> RankOne:
+    def split(self, source: str, product: Array, mu: Array | None) -> Any:
         """The weights' identity and rank-one parts."""
-        if isinstance(given, RankOne):
+        return split_rank_one(source, product, mu)
+
+    def read(self, given: Any) -> Any:
+        """The parts of the weights in a file; a rest that matters is warned about."""
+        if isinstance(given, self.parts):
             return given
         if not isinstance(given, (str, Path)):
             raise NotANumber(f"is a {type(given).__name__}, not the name of a file")
-        found = split_rank_one(str(given), *read_weights(str(given)))
+        found = self.split(str(given), *read_weights(str(given)))
         if not found.is_near:
-            warnings.warn(
-                ValidityWarning(
-                    f"{found.source}: beside {found.scale:.3g} times identity and a rank-one part of norm "
-                    f"{found.strength:.3g}, W_K^T W_Q has a rest of norm {found.rest:.3g} (in units of that identity); "
-                    "statements about identity plus rank one do not describe this layer"
-                ),
-                stacklevel=2,
-            )
+            warnings.warn(ValidityWarning(f"{found.source}: {found.caution}"), stacklevel=2)
         return found
 
     def describe(self) -> str:

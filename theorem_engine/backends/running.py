@@ -73,6 +73,26 @@ def once(lowered: Numeric) -> Numeric:
     return described(run, lambda: description(lowered))
 
 
+def latest(compute: Numeric, key: Callable[[tuple[Any, ...]], Any]) -> Numeric:
+    """A function whose last results are kept under the key of its arguments; where that is None they are not.
+
+    A mean inside another that does not see its letter is asked for again at every node.
+    """
+    kept: dict[Any, list[Any]] = {}
+
+    def evaluate(*values: Any) -> list[Any]:
+        place = key(values)
+        if place is None:
+            return list(compute(*values))
+        if place not in kept:
+            found = list(compute(*values))
+            kept.clear()
+            kept[place] = found
+        return list(kept[place])
+
+    return evaluate
+
+
 def heard_apart(lowered: Numeric) -> Numeric:
     """The same function, its notes told apart from those of the operators inside it when someone listens."""
 

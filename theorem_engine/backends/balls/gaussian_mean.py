@@ -14,6 +14,7 @@ from theorem_engine.backends.balls.held_token import is_square_of_held, lower_he
 from theorem_engine.backends.balls.integration import accuracy, enclose_integral
 from theorem_engine.backends.balls.unfolded import unfolded
 from theorem_engine.backends.base import Backend, Numeric
+from theorem_engine.backends.running import latest
 from theorem_engine.base.errors import NotAvailable
 
 #: Where the middle of an integral ends at last.
@@ -43,22 +44,13 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
             for body, bound in zip(bodies, bounds, strict=True)
         ]
 
-    kept: dict[Any, list[Any]] = {}
-
-    def evaluate(*values: Any) -> list[Any]:
+    def key(values: tuple[Any, ...]) -> Any:
         if any(isinstance(v, acb) for v in values):
             raise NotAvailable("no certificate: a Gaussian mean stands inside another integral")
-        # a mean inside another that does not see its letter is asked for again at every node
-        key = (ctx.prec, accuracy(), *map(_exactly, values))
-        if None in key[2:]:
-            return compute(*values)
-        if key not in kept:
-            found = compute(*values)
-            kept.clear()
-            kept[key] = found
-        return kept[key]
+        places = tuple(map(_exactly, values))
+        return None if None in places else (ctx.prec, accuracy(), places)
 
-    return evaluate
+    return latest(compute, key)
 
 
 def _exactly(value: Any) -> Any:

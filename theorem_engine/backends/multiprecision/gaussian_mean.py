@@ -13,6 +13,7 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.bundles import compile_gaussian
 from theorem_engine.backends.float64 import BACKEND as FLOAT64
 from theorem_engine.backends.multiprecision.integral import integrate
+from theorem_engine.backends.running import latest
 from theorem_engine.backends.sharp_places import Place, SharpPlaces, finest
 from theorem_engine.base.errors import NotAvailable, NotConverged
 
@@ -66,18 +67,7 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         outer = _no_longer(outer, finest(outer_sharp(*given), reach))
         return _line(inside, len(means), outer)
 
-    kept: dict[Any, list[Any]] = {}
-
-    def evaluate(*values: Any) -> list[Any]:
-        # a mean inside another that does not see its letter is asked for again at every node
-        key = (mp.prec, values)
-        if key not in kept:
-            found = compute(*values)
-            kept.clear()
-            kept[key] = found
-        return kept[key]
-
-    return evaluate
+    return latest(compute, lambda values: (mp.prec, values))
 
 
 def in_doubles(values: tuple[Any, ...]) -> list[Any]:

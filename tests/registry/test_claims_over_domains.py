@@ -34,6 +34,7 @@ LONG = {
     "marion2025.critical-lambda", "marion2025.pgd", "liao2026.invariances", "liao2026.finite-rank-error",
     "liao2026.fresh-token-error", "liao2026.imbalanced-error", "liao2026.token-moments-error",
     "liao2026.strong-alignment-error", "liao2026.equal-strength-gap", "classics.edge-of-chaos",
+    "liao2026.trained-weights-error", "marion2025.convergence", "duranthon2026.descent-limits",
 }  # fmt: skip
 QUICK = [e for e in ENTRIES if not e.costly and e.id not in {*FEWER, *DRAWN, *LONG}]
 #: A useful error, as a multiple of the true one.

@@ -7,6 +7,7 @@ import theorem_engine as te
 from theorem_engine.base.errors import BadRequest
 
 
+@pytest.mark.campaign
 def test_what_should_die_out_along_the_flow_does():
     drawn = te.figure("duranthon2026.fig-4", runs=2, time="30", jobs=1)
     assert drawn.data.sizes == {"run": 2, "nu": 3}
@@ -17,6 +18,7 @@ def test_what_should_die_out_along_the_flow_does():
     assert len(drawn.plot().axes) == 6
 
 
+@pytest.mark.campaign
 def test_risks_rise_with_the_length_and_softmax_is_lowest():
     drawn = te.figure("duranthon2026.length", nu="2.5", longest=30)
     for task in ("spiked", "max"):

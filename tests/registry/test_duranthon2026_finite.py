@@ -273,7 +273,7 @@ def test_digits_are_not_available_for_means_over_samples():
 # tuned
 
 
-@pytest.mark.parametrize("activation", ["softmax", "linear"])
+@pytest.mark.parametrize("activation", [pytest.param("softmax", marks=pytest.mark.campaign), "linear"])
 def test_tuned_strengths_beat_others_and_sit_inside_the_box(activation):
     given = {"task": "spiked", "nu": 1, "L": 3, "alpha": 4, "activation": activation, "draws": 2**13}
     tuned = te.predict("duranthon2026.erm-tuned", **given)

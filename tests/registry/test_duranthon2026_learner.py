@@ -84,6 +84,7 @@ def test_the_information_about_k_is_the_same_by_both_of_its_forms():
     assert square > 20 * sum(notes[-1].error)
 
 
+@pytest.mark.campaign
 def test_a_finite_signal_of_the_max_task_joins_both_of_its_limits():
     """nu -> oo is the largest score, nu -> 0 is the spiked task without a spike; means over other draws, so errors."""
     given = {"L": 3, "alpha": 2, "delta": "0.5", "draws": 2**12}

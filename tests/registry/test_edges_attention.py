@@ -188,7 +188,7 @@ NORMALISED = [
 
 
 @pytest.mark.parametrize(
-    ("task", "kernel", "lengths", "nu"), thinned([(*c, nu) for c in NORMALISED for nu in (0.1, 1.0, 8.0)], 10)
+    ("task", "kernel", "lengths", "nu"), thinned([(*c, nu) for c in NORMALISED for nu in (0.1, 1.0, 8.0)], 6)
 )
 def test_minimal_risk_of_normalised_weights(task, kernel, lengths, nu):
     def moments(m):

@@ -41,7 +41,8 @@ LONG = {
     "classics.binary-entropy", "classics.edge-of-chaos", "classics.kernel-ridge", "liao2026.fresh-token-error",
     "liao2026.equal-strength-gap", "liao2026.imbalanced-error", "liao2026.finite-rank-error",
     "liao2026.class-imbalance", "duranthon2026.learning-coefficient", "duranthon2026.doubling",
-    "classics.sign-perceptron-bayes", "classics.spiked-wigner", "classics.lasso",
+    "classics.sign-perceptron-bayes", "classics.spiked-wigner", "classics.lasso", "liao2026.invariances",
+    "liao2026.trained-weights-error", "liao2026.token-moments-error", "liao2026.strong-alignment-error",
 }  # fmt: skip
 
 

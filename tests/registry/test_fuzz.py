@@ -20,7 +20,7 @@ SEED = 20260117
 COUNT = 2000
 #: A query that takes longer than so many seconds of the processor is left to the campaign; the first ones of an entry
 #: may take longer, since they write and compile its equations.
-SECONDS, FIRST = 0.6, 8.0
+SECONDS, FIRST = 0.6, 5.0
 #: Valid points that the queries of an entry start from: few, so that few statements are compiled.
 BASES = 2
 SHARES = shares(te.entries(), COUNT)

@@ -99,7 +99,7 @@ def test_far_misses_follow_their_asymptotic_form():
     assert quick == pytest.approx(float(miss), rel=1e-10) or float(miss) < 2.3e-308
 
 
-@pytest.mark.parametrize("t", [30, 10**9, 10**15])
+@pytest.mark.parametrize("t", [30, 10**9, pytest.param(10**15, marks=pytest.mark.campaign)])
 def test_digits_of_tiny_numbers_are_those_asked_for(t):
     """4 Phi2 as an integral over a ray, its exponential taken out, by mpmath; a number of 1e-10^28 is not zero."""
     found = te.predict("gaussian.erf-miss", t=t, g="3/2", digits=20)

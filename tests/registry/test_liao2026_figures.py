@@ -69,6 +69,7 @@ def test_the_phase_map_orders_its_regions():
     assert drawn.plot().axes
 
 
+@pytest.mark.campaign
 def test_simulated_dots_lie_near_their_curve():
     """Small sizes: tanh in the noise panel of Figure 2, within five standard errors and the diagonal's shift."""
     data = te.figure("liao2026.fig-2", runs=4).data
@@ -106,6 +107,7 @@ def test_ratios_of_figures_are_exact_text():
     )
 
 
+@pytest.mark.campaign
 def test_curves_against_the_dimension_are_smooth_and_pass_through_known_points():
     data = te.figure("liao2026.fig-1", runs=2).data
     assert data.sizes["b_p"] >= 40

@@ -45,6 +45,7 @@ def test_in_the_chaotic_setting_single_steps_agree():
         state = {n: float(np.clip(far[n], -1, 1)) for n in NAMES}
 
 
+@pytest.mark.campaign
 def test_in_the_chaotic_setting_neighbouring_paths_separate_but_end_at_the_same_attractors():
     """Twins 1e-13 apart differ by 1e-5 and more after a thousand steps; in the end each sits at an attractor."""
     frame = uniform_inner_products(400, 2, 2, np.random.default_rng(0), 12)

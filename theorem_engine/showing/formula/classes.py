@@ -74,7 +74,9 @@ def _told(pen: Pen, node: Any, form: Tree) -> tuple[Aside, Aside]:
             total = listed(terms, PLUS) if len(terms) > 1 else terms[0]
             lines.append((indexed(_NOISE, number(f"{i}{j}")), total))
     drawn = [
-        row(name, word(" = ±1 with mean "), pen.write(law[1])) if len(law) > 1 else row(name, word(" standard normal"))
+        row(name, word(" = "), sign(r"\pm 1", "±1"), word(" with mean "), pen.write(law[1]))
+        if len(law) > 1
+        else row(name, word(" standard normal"))
         for name, law in zip(classes, node.laws, strict=True)
     ]
     inverse = script(_G, above=_INVERSE)

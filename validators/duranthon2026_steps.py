@@ -35,7 +35,7 @@ def vector_descent(point, rng, count):
     return results
 
 
-@simulator(random_letter="seed", variants={"tokens": ("gaussian",)}, scale=1.0, covers=ORDER)
+@simulator(random_letter="seed", scale=1.0, covers=ORDER)
 def vector_stochastic_descent(point, rng, count):
     """The seven overlaps after steps of whole vectors in D dimensions, a fresh batch of sequences each, per run."""
     dimension, batch, length = int(point["D"]), int(point["batch"]), int(point["L"])

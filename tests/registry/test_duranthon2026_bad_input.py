@@ -11,7 +11,6 @@ from theorem_engine.base.errors import (
     BadNumber,
     Infeasible,
     MissingParameter,
-    NotAvailable,
     OutOfDomain,
     UnknownParameter,
 )
@@ -71,11 +70,6 @@ def test_overlaps_that_no_vectors_have_are_refused():
         risk("population-risk", task="spiked", nu=1, L=3, activation="softmax", **{**POINT, "q_kk": 0.5})
     with pytest.raises(Infeasible):
         risk("manifold-risk", task="spiked", nu=1, L=3, activation="softmax", m_kk=1, q_kk=0.5, m_vv=1)
-
-
-def test_off_the_manifold_an_infinite_signal_is_refused():
-    with pytest.raises(NotAvailable, match="nu=inf"):
-        risk("population-risk", task="max", nu="inf", L=3, activation="softmax", **POINT)
 
 
 def test_no_warning_leaves_an_ordinary_prediction():

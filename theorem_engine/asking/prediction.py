@@ -30,9 +30,10 @@ from theorem_engine.language.catalogue import Named, find_entry
 from theorem_engine.language.domains import Measured
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.operators.base import Operator
+from theorem_engine.language.operators.spectral_mean import SpectralMean
 from theorem_engine.language.operators.token_mean import TokenMean
 from theorem_engine.language.statement import assemble
-from theorem_engine.planning.plan import Operate, Plan
+from theorem_engine.planning.plan import Operate, Plan, Solve
 
 MAX_DIGITS = 1000
 #: Digits of a mean over random draws above which nobody can draw enough, so that it need not be tried.
@@ -244,9 +245,12 @@ def _with_so_many_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[
 
 
 def _advice(entry: Entry, point: Point) -> str:
-    """A clause that sends a user to more digits, where more digits have been found to help."""
-    if entry.costly or _has_long_digits(plan_of(entry, point.options)[1]):
+    """A clause that sends a user to more digits: where they have been found to help, or where trying takes long."""
+    plan = plan_of(entry, point.options)[1]
+    if entry.costly:
         return ""
+    if _has_long_digits(plan):
+        return "; digits=30 may have a value here"
     try:
         with guarded(entry, None, "the evaluation with more digits"):
             evaluate_digits(entry, point, 15)
@@ -256,10 +260,13 @@ def _advice(entry: Entry, point: Point) -> str:
 
 
 def _has_long_digits(plan: Plan) -> bool:
-    """Whether more digits would take long: operators inside operators, which are evaluated many times."""
+    """Whether more digits would take seconds, which a refusal must not.
+
+    Groups, means over spectra and tokens, and operators inside operators do.
+    """
     operators = [o for step in plan.steps if isinstance(step, Operate) for o in step.operators]
-    return any(isinstance(node, Operator) for o in operators for arg in o.args for node in arg.atoms(Operator)) or any(
-        isinstance(o, TokenMean) and len(o.kernels) > 1 for o in operators
+    return any(isinstance(step, Solve) for step in plan.steps) or any(
+        isinstance(o, (SpectralMean, TokenMean)) or any(arg.atoms(Operator) for arg in o.args) for o in operators
     )
 
 

@@ -1,6 +1,6 @@
 """Gradient descent in steps, whole and on fresh samples, beside the gradient flow; and what each of them reaches."""
 
-from sympy import Piecewise, Rational, log, sqrt
+from sympy import Piecewise, log
 
 from theorem_engine import (
     POSITIVE,
@@ -16,7 +16,6 @@ from theorem_engine import (
     TokenMax,
     TokenSum,
     normal_cdf,
-    positive_part,
     result,
 )
 from theorem_engine.base.errors import NotAvailable
@@ -52,6 +51,7 @@ from theorem_engine.registry.duranthon2026.notation import (
 from theorem_engine.registry.duranthon2026.notation import chi as score_letter
 from theorem_engine.registry.duranthon2026.tasks import ARGMAX, FINITE_SPIKE, task_of
 from theorem_engine.registry.duranthon2026.weights import weights_of
+from theorem_engine.registry.gaussian import frame
 
 eta = var("eta", r"\eta", "step size: k moves by -eta D grad_k, v by -eta D grad_v", POSITIVE, typical=(0.05, 0.5))
 steps = var("steps", "n", "number of steps", Integers(0, 100_000), typical=(0, 6))
@@ -102,7 +102,8 @@ def gradient_descent(m, *, population):
 dimension = var("D", "D", "dimension of a token; at least six, so that two free directions remain", Integers(6),
                 typical=(6, 200))  # fmt: skip
 batch = var("batch", "B", "sequences in a batch", Integers(1, 10_000), typical=(1, 8))
-seed = var("seed", r"\omega", "seed of the random numbers; one seed, one path", Integers(0, 2**63 - 1),
+# beyond this a double does not tell two seeds apart, which would then have one path
+seed = var("seed", r"\omega", "seed of the random numbers; one seed, one path", Integers(0, 2**53),
            typical=(0, 1000))  # fmt: skip
 stochastic_activation = var(
     "activation", r"\sigma", "how scores become weights", Choice(("softmax", "linear", "erf", "softplus", "sigmoid"))
@@ -139,21 +140,9 @@ answer = var("answer", "f", "prediction for a sequence")
 residual = var("residual", "r", "prediction minus label of a sequence")
 of_key = var("of_key", "c_k", "coefficient of a token in the gradient of k")
 of_value = var("of_value", "c_v", "coefficient of a token in the gradient of v")
-c_kk, c_kv, c_vv = (var(n, l, "entry of the Cholesky factor of the gradients' covariance outside the frame")
-                    for n, l in (("c_kk", "C_{11}"), ("c_kv", "C_{21}"), ("c_vv", "C_{22}")))  # fmt: skip
+factors = frame.factor_letters(var)
 #: Most tokens in all sequences of a batch: a step holds some dozens of numbers for each.
 MOST = 2**21
-#: Keeps a quotient of two zeros at zero.
-TINY = Rational(1, 10**150)
-
-
-def coordinates():
-    """k and v over sqrt(D) in an orthonormal frame with k* and v* as its first axes; k lies in the first three."""
-    free = sqrt(positive_part(q_kk - m_kk**2 - m_kv**2))
-    # where k has no third coordinate the numerator vanishes too, and any frame will do
-    third = (q_kv - m_kk * m_vk - m_kv * m_vv) / (free + TINY)
-    fourth = sqrt(positive_part(q_vv - m_vk**2 - m_vv**2 - third**2))
-    return (m_kk, m_kv, free, 0), (m_vk, m_vv, third, fourth)
 
 
 def position(here):
@@ -181,7 +170,8 @@ def attention(weights):
 
 def chain_step(here, weights, eta, batch, delta):
     """The seven order parameters after one step on a fresh batch, and the quantities of that batch they are made of."""
-    key, value = coordinates()
+    # both over sqrt(D)
+    key, value = frame.coordinates((m_kk, m_kv), (m_vk, m_vv), (q_kk, q_vv), q_kv)
     known, slope = attention(weights)
     where = {
         X[0]: Z[0] + here.shift * first,
@@ -195,14 +185,11 @@ def chain_step(here, weights, eta, batch, delta):
         residual: answer - TokenSum(hidden * (X[1] + delta * xi)),
         of_key: 2 / batch * residual * slope,
         of_value: 2 / batch * residual * weight,
-        # outside the frame the gradients are Gaussian given everything inside it: only their Gram matrix matters
-        c_kk: sqrt(BatchSum(of_key**2)),
-        c_kv: BatchSum(of_key * of_value) / (c_kk + TINY),
-        c_vv: sqrt(positive_part(BatchSum(of_value**2) - c_kv**2)),
+        **frame.factor(factors, of_key**2, of_key * of_value, of_value**2),
         **{new: old - eta * BatchSum(of_key * x) for new, old, x in zip(K_NEW, K, X, strict=True)},
         **{new: old - eta * BatchSum(of_value * x) for new, old, x in zip(V_NEW, V, X, strict=True)},
     }
-    out_k, out_kv, out_v = c_kk * chi_k, c_kv * chi_k + c_vv * mixed, c_vv * chi_v
+    out_k, out_kv, out_v = frame.outside(factors, chi_k, chi_v, mixed)
     rules = {
         m_kk: K_NEW[0],
         m_kv: K_NEW[1],

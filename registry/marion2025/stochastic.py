@@ -1,9 +1,10 @@
 """Online stochastic gradient descent, as a chain of five scalars with exactly the law of the vectors'."""
 
-from sympy import Rational, erf, sqrt
+from sympy import erf, sqrt
 
-from theorem_engine import BatchSum, Holds, Integers, RandomRecurrence, Source, TokenSum, positive_part, result
+from theorem_engine import BatchSum, Holds, Integers, RandomRecurrence, Source, TokenSum, result
 from theorem_engine.language.unchecked import Unchecked
+from theorem_engine.registry.gaussian import frame
 from theorem_engine.registry.marion2025.dynamics import LOG, PRODUCT_OUTPUTS, outputs_of
 from theorem_engine.registry.marion2025.notation import (
     GRAM,
@@ -56,30 +57,16 @@ along_v = var("along_v", "b", "inner product of a token and v")
 residual = var("residual", "r", "prediction minus label of a sequence")
 weight_k = var("weight_k", "c_k", "coefficient of a token in the gradient of k")
 weight_v = var("weight_v", "c_v", "coefficient of a token in the gradient of v")
-c_kk, c_kv, c_vv = (var(n, l, "entry of the Cholesky factor of the gradients' covariance outside the frame")
-                    for n, l in (("c_kk", "C_{11}"), ("c_kv", "C_{21}"), ("c_vv", "C_{22}")))  # fmt: skip
+factors = frame.factor_letters(var)
 #: Most tokens in all sequences of a batch: a step holds some dozens of numbers for each.
 MOST = 2**21
-#: Keeps a quotient of two zeros at zero.
-TINY = Rational(1, 10**150)
-
-
-def coordinates():
-    """k and v in an orthonormal frame whose first two axes are k* and v*; k lies in the first three."""
-    free = sqrt(positive_part(1 - kappa**2 - eta**2))
-    # where k has no third coordinate the numerator vanishes too, and any frame will do
-    third = (rho - kappa * theta - eta * nu) / (free + TINY)
-    fourth = sqrt(positive_part(1 - theta**2 - nu**2 - third**2))
-    return (kappa, eta, free, 0), (theta, nu, third, fourth)
 
 
 def chain_step(lam, gamma, d, eps, alpha, batch):
     """The five products after one step on a fresh batch, and the quantities of that batch they are made of."""
-    key, value = coordinates()
+    key, value = frame.coordinates((kappa, eta), (theta, nu), (1, 1), rho)
     shift = (sqrt(d / 2) * first, 0, 0, 0)
     slope = erf(along_k).diff(along_k)
-    s_kk, s_kv, s_vv = (sigma**2 * a * b for a, b in
-                        ((weight_k, weight_k), (weight_k, weight_v), (weight_v, weight_v)))  # fmt: skip
     where = {
         sigma: 1 + (gamma - 1) * first,
         **{x: sigma * z + m for x, z, m in zip(X, Z, shift, strict=True)},
@@ -90,14 +77,11 @@ def chain_step(lam, gamma, d, eps, alpha, batch):
         residual: TokenSum(erf(along_k) * along_v - first * (X[1] + eps * xi)),
         weight_k: 2 / batch * residual * lam * slope * along_v,
         weight_v: 2 / batch * residual * erf(along_k),
-        # outside the frame the gradients are Gaussian given everything inside it: only their Gram matrix matters
-        c_kk: sqrt(BatchSum(s_kk)),
-        c_kv: BatchSum(s_kv) / (c_kk + TINY),
-        c_vv: sqrt(positive_part(BatchSum(s_vv) - c_kv**2)),
+        **frame.factor(factors, sigma**2 * weight_k**2, sigma**2 * weight_k * weight_v, sigma**2 * weight_v**2),
         **dict(zip(K_NEW, _moved(K, weight_k, alpha), strict=True)),
         **dict(zip(V_NEW, _moved(V, weight_v, alpha), strict=True)),
     }
-    m_k, m_kv, m_v = c_kk * chi_k, c_kv * chi_k + c_vv * mixed, c_vv * chi_v
+    m_k, m_kv, m_v = frame.outside(factors, chi_k, chi_v, mixed)
     norm_k = sqrt(sum(a**2 for a in K_NEW) + alpha**2 * m_k**2)
     norm_v = sqrt(sum(a**2 for a in V_NEW) + alpha**2 * (m_kv**2 + m_v**2))
     together = sum(a * b for a, b in zip(K_NEW, V_NEW, strict=True)) + alpha**2 * m_k * m_kv

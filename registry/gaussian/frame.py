@@ -1,0 +1,48 @@
+"""Two vectors among Gaussian ones: their coordinates in an orthonormal frame, and Gaussian gradients outside it.
+
+A step of online descent sees the tokens in a frame that holds the two targets and both parameters; what the gradients
+have outside of it is Gaussian given everything inside, so that only its Gram matrix matters, and that one is drawn by
+Bartlett's decomposition of a Wishart matrix.
+"""
+
+from sympy import Rational, sqrt
+
+from theorem_engine import BatchSum, positive_part
+
+#: Keeps a quotient of two zeros at zero.
+TINY = Rational(1, 10**150)
+
+
+def coordinates(key, value, norms, product):
+    """Two vectors in an orthonormal frame with the targets as its first axes; the first lies in three of its axes.
+
+    ``key`` and ``value`` are their coordinates along the targets, ``norms`` their squared lengths.
+    """
+    along_key, along_value = ((sum(a**2 for a in own)) for own in (key, value))
+    free = sqrt(positive_part(norms[0] - along_key))
+    # where the first vector has no third coordinate the numerator vanishes too, and any frame will do
+    third = (product - sum(a * b for a, b in zip(key, value, strict=True))) / (free + TINY)
+    fourth = sqrt(positive_part(norms[1] - along_value - third**2))
+    return (*key, free, 0), (*value, third, fourth)
+
+
+def factor_letters(var):
+    """Letters of the Cholesky factor of the covariance that two gradients have outside the frame."""
+    meaning = "entry of the Cholesky factor of the gradients' covariance outside the frame"
+    return tuple(var(*names, meaning) for names in (("c_kk", "C_{11}"), ("c_kv", "C_{21}"), ("c_vv", "C_{22}")))
+
+
+def factor(letters, s_kk, s_kv, s_vv):
+    """Definitions of that factor, from what each token adds to the covariance."""
+    c_kk, c_kv, c_vv = letters
+    return {
+        c_kk: sqrt(BatchSum(s_kk)),
+        c_kv: BatchSum(s_kv) / (c_kk + TINY),
+        c_vv: sqrt(positive_part(BatchSum(s_vv) - c_kv**2)),
+    }
+
+
+def outside(letters, chi_k, chi_v, mixed):
+    """The two gradients outside the frame: the first along an axis of its own, the second along it and one more."""
+    c_kk, c_kv, c_vv = letters
+    return c_kk * chi_k, c_kv * chi_k + c_vv * mixed, c_vv * chi_v

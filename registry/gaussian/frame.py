@@ -7,7 +7,8 @@ Bartlett's decomposition of a Wishart matrix.
 
 from sympy import Rational, sqrt
 
-from theorem_engine import BatchSum, positive_part
+# its operators are looked up when they are used: the lemmas of this folder are imported without them
+import theorem_engine as te
 
 #: Keeps a quotient of two zeros at zero.
 TINY = Rational(1, 10**150)
@@ -19,10 +20,10 @@ def coordinates(key, value, norms, product):
     ``key`` and ``value`` are their coordinates along the targets, ``norms`` their squared lengths.
     """
     along_key, along_value = ((sum(a**2 for a in own)) for own in (key, value))
-    free = sqrt(positive_part(norms[0] - along_key))
+    free = sqrt(te.positive_part(norms[0] - along_key))
     # where the first vector has no third coordinate the numerator vanishes too, and any frame will do
     third = (product - sum(a * b for a, b in zip(key, value, strict=True))) / (free + TINY)
-    fourth = sqrt(positive_part(norms[1] - along_value - third**2))
+    fourth = sqrt(te.positive_part(norms[1] - along_value - third**2))
     return (*key, free, 0), (*value, third, fourth)
 
 
@@ -36,9 +37,9 @@ def factor(letters, s_kk, s_kv, s_vv):
     """Definitions of that factor, from what each token adds to the covariance."""
     c_kk, c_kv, c_vv = letters
     return {
-        c_kk: sqrt(BatchSum(s_kk)),
-        c_kv: BatchSum(s_kv) / (c_kk + TINY),
-        c_vv: sqrt(positive_part(BatchSum(s_vv) - c_kv**2)),
+        c_kk: sqrt(te.BatchSum(s_kk)),
+        c_kv: te.BatchSum(s_kv) / (c_kk + TINY),
+        c_vv: sqrt(te.positive_part(te.BatchSum(s_vv) - c_kv**2)),
     }
 
 

@@ -20,7 +20,7 @@ tour: $(VENV)/.ready
 	@$(BIN)/theorem-engine tour
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) -q -m "not campaign and not browser"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "not campaign and not browser"
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -28,7 +28,7 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 
 fast-test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(JOBS) -q -x -m "not campaign and not browser"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -x -m "not campaign and not browser"
 
 # TeX comes from Debian's packages where it is missing
 latex-test: $(VENV)/.ready
@@ -49,7 +49,7 @@ browser-test: $(VENV)/.ready
 
 campaign: $(VENV)/.ready
 	$(BIN)/theorem-engine check --all --seconds 1800 --jobs $(JOBS) --ledger --tolerate-undecided
-	$(BIN)/python -m pytest -n $(JOBS) -q -m campaign
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m campaign
 
 # hours; stopped, it goes on where it was
 mutants: $(VENV)/.ready

@@ -9,7 +9,7 @@ import sympy
 from sympy.printing.c import C99CodePrinter
 
 from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, chosen, needed_helpers
-from theorem_engine.showing.export.rules import Table
+from theorem_engine.showing.export.tables import Table
 from theorem_engine.showing.export.task import Task
 
 #: Functions that math.h lacks.

@@ -22,7 +22,7 @@ from theorem_engine.showing.export.c_code import write_c
 from theorem_engine.showing.export.measured import draw_samples, largest_gap
 from theorem_engine.showing.export.program import Builder, Guard, Line, Names, Program
 from theorem_engine.showing.export.python_code import write_python
-from theorem_engine.showing.export.rules import LEVELS, table
+from theorem_engine.showing.export.tables import LEVELS, table
 from theorem_engine.showing.export.task import Task, make_task
 
 FORMS = ("latex", "python", "c", "json")

@@ -25,7 +25,8 @@ from theorem_engine.language.operators.base import as_operator
 from theorem_engine.language.operators.token_mean import LengthMean
 from theorem_engine.planning.plan import Evaluate, Operate, Plan, make_plan
 from theorem_engine.planning.plan import Solve as PlannedSolve
-from theorem_engine.showing.export.rules import NodeSum, as_sums, without_special
+from theorem_engine.showing.export.rules import as_sums, without_special
+from theorem_engine.showing.export.tables import NodeSum
 
 #: Names that mean something in Python or C, or in the code around.
 _TAKEN = {

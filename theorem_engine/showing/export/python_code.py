@@ -8,7 +8,7 @@ from typing import Any
 from sympy.printing.numpy import NumPyPrinter
 
 from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, chosen, needed_helpers
-from theorem_engine.showing.export.rules import Table
+from theorem_engine.showing.export.tables import Table
 from theorem_engine.showing.export.task import Task
 
 #: Functions that NumPy lacks.

@@ -8,7 +8,18 @@ from typing import Any
 import sympy
 from sympy.printing.c import C99CodePrinter
 
-from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, chosen, needed_helpers
+from theorem_engine.showing.export.program import (
+    Find,
+    Function,
+    Guard,
+    Line,
+    Program,
+    Solve,
+    Sum,
+    chosen,
+    needed_helpers,
+    parts_of,
+)
 from theorem_engine.showing.export.tables import Table
 from theorem_engine.showing.export.task import Task
 
@@ -37,6 +48,52 @@ static double erfcx(double x) {
 }
 _USES = {"mills": ("erfcx",)}
 
+EQUATIONS = "typedef void (*equations)(const double *x, const double *parameters, double *flat);\n"
+
+FINDER = """
+static double value_at(equations function, double x, const double *parameters) {
+    double value;
+    function(&x, parameters, &value);
+    return value;
+}
+
+/* the sign change between a and b: secants that halve the value kept too long, every third step a bisection */
+static double narrow(equations function, const double *parameters, double a, double at_a, double b, double at_b) {
+    for (int step = 0; step < 300; step++) {
+        double x, at_x;
+        if (!(fabs(at_b) > 0.0) || fabs(b - a) <= 4e-16 * fmax(fabs(a), fabs(b))) break;
+        x = b - at_b * (b - a) / (at_b - at_a);
+        if (step % 3 == 2 || !(fmin(a, b) < x && x < fmax(a, b))) x = (a + b) / 2.0;
+        at_x = value_at(function, x, parameters);
+        if ((at_x < 0.0) == (at_b < 0.0)) at_a /= 2.0;
+        else a = b, at_a = at_b;
+        b = x, at_b = at_x;
+    }
+    return b;
+}
+
+/* where the function changes its sign first (or last) between two ends; infinite if it never does */
+static double find_root(equations function, double low, double high, int last, const double *parameters) {
+    enum { PLACES = 129 };
+    double places[PLACES], values[PLACES];
+    low = fmax(low, -1e6);
+    if (isinf(high)) high = low > 0.0 ? low * 1e12 : 1e6;
+    for (int i = 0; i < PLACES; i++) {
+        const double share = (double)i / (PLACES - 1);
+        places[i] = low > 0.0 ? low * pow(high / low, share) : low + (high - low) * share;
+        if (i == PLACES - 1) places[i] = high;
+        values[i] = value_at(function, places[i], parameters);
+    }
+    for (int k = 0; k < PLACES - 1; k++) {
+        const int i = last ? PLACES - 2 - k : k;
+        if (fabs(values[i]) <= 0.0) return places[i];
+        if (isfinite(values[i]) && isfinite(values[i + 1]) && (values[i] < 0.0) != (values[i + 1] < 0.0))
+            return narrow(function, parameters, places[i], values[i], places[i + 1], values[i + 1]);
+    }
+    return fabs(values[PLACES - 1]) <= 0.0 ? places[PLACES - 1] : INFINITY;
+}
+"""
+
 LINEAR = """
 /* solution of the n equations in rows of n + 1 numbers, by elimination with row pivots; 0 if they are singular */
 static int eliminate(int n, double *rows, double *x) {
@@ -64,8 +121,6 @@ static int eliminate(int n, double *rows, double *x) {
     }
     return 1;
 }
-
-typedef void (*equations)(const double *x, const double *parameters, double *flat);
 
 /* x = F(x) for F affine, one step from the origin; NaN if the equations are singular */
 static void solve_linear(int n, equations system, const double *parameters, double *x) {
@@ -170,6 +225,12 @@ class _Printer(C99CodePrinter):
     def _print_NumberSymbol(self, expr: Any) -> str:
         return f"{float(expr)!r}"
 
+    def _print_BooleanTrue(self, expr: Any) -> str:
+        return "1.0"
+
+    def _print_BooleanFalse(self, expr: Any) -> str:
+        return "0.0"
+
     def _print_Infinity(self, expr: Any) -> str:
         return "INFINITY"
 
@@ -200,20 +261,24 @@ class _Printer(C99CodePrinter):
 def write_c(program: Program, task: Task, tables: Sequence[Table], remark: str) -> str:
     """The source file as text."""
     printer = _Printer({"user_functions": {h: h for h in HELPERS}, "allow_unknown_functions": True, "math_macros": {}})
-    groups = [s for f in (*program.functions, program.main) for s in f.steps if isinstance(s, Solve)]
+    groups = [s for s in parts_of(program) if isinstance(s, Solve)]
+    roots = [s for s in parts_of(program) if isinstance(s, Find)]
     comment = "\n".join(f" * {line}".rstrip() for line in (task.title, "", *task.lines(remark))).replace("*/", "* /")
     used = needed_helpers(program, _Printer(), HELPERS, _USES, "C")
     parts = [f"/*\n{comment}\n */\n", "#include <math.h>\n", "".join(HELPERS[name] for name in used)]
     parts += [_table(t) for t in tables]
+    parts += [EQUATIONS] if groups or roots else []
+    parts += [FINDER] if roots else []
     if groups:
         most = max(len(group.unknowns) for group in groups)
         parts += [f"enum {{ MOST = {most} }};\n", LINEAR if any(g.is_linear for g in groups) else _only_elimination()]
         parts += [SOLVER] if any(not group.is_linear for group in groups) else []
-    solved = {id(group.function) for group in groups}
+    adapted = {id(group.function): (len(group.unknowns), len(group.arguments)) for group in groups}
+    adapted |= {id(root.function): (1, len(root.arguments)) for root in roots}
     for function in program.functions:
         parts.append(_function(function, printer))
-        if id(function) in solved:
-            parts.append(_adapter(function, next(g for g in groups if g.function is function)))
+        if id(function) in adapted:
+            parts.append(_adapter(function, *adapted[id(function)]))
     parts += [_main(program, task, printer), _example(task)]
     return "\n".join(part.strip("\n") + "\n" for part in parts if part)
 
@@ -259,6 +324,8 @@ def _used(function: Function) -> set[Any]:
             used |= step.relation.free_symbols
         else:
             used |= set(step.arguments)
+            if isinstance(step, Find):
+                used |= set(step.ends)
             if isinstance(step, Solve):
                 used |= {s for branch in step.starts for s in branch}
     return used
@@ -277,7 +344,7 @@ def _step(step: Any, printer: Any, count: int) -> list[str]:
     arguments = [s.name for s in step.arguments]
     if isinstance(step, Sum):
         return _sum(step, arguments)
-    return _solve(step, arguments)
+    return _find(step, arguments) if isinstance(step, Find) else _solve(step, arguments)
 
 
 def _sum(step: Sum, arguments: Sequence[str]) -> list[str]:
@@ -291,6 +358,16 @@ def _sum(step: Sum, arguments: Sequence[str]) -> list[str]:
         f"    {step.function.name}({', '.join([f'{table}_NODES[k]', *arguments])}, {part});",
         *(f"    {n} += {table}_WEIGHTS[k] * {part}[{i}];" for i, n in enumerate(names)),
         "}",
+    ]
+
+
+def _find(step: Find, arguments: Sequence[str]) -> list[str]:
+    name = step.result.name
+    low, high = step.ends
+    inside = f"{step.function.name}_flat, {low.name}, {high.name}, {int(step.takes_last)}, given_{name}"
+    return [
+        f"const double given_{name}[] = {{{', '.join(arguments) or '0.0'}}};",
+        f"const double {name} = find_root({inside});",
     ]
 
 
@@ -314,10 +391,9 @@ def _solve(step: Solve, arguments: Sequence[str]) -> list[str]:
     return [*lines, *(f"const double {s.name} = {solution}[{i}];" for i, s in enumerate(step.unknowns))]
 
 
-def _adapter(function: Function, group: Solve) -> str:
-    size = len(group.unknowns)
-    calls = [f"x[{i}]" for i in range(size)] + [f"parameters[{i}]" for i in range(len(group.arguments))]
-    unused = "" if group.arguments else "    (void)parameters;\n"
+def _adapter(function: Function, unknowns: int, parameters: int) -> str:
+    calls = [f"x[{i}]" for i in range(unknowns)] + [f"parameters[{i}]" for i in range(parameters)]
+    unused = "" if parameters else "    (void)parameters;\n"
     return (
         f"static void {function.name}_flat(const double *x, const double *parameters, double *flat) {{\n{unused}"
         f"    {function.name}({', '.join(calls)}, flat);\n}}"

@@ -22,6 +22,7 @@ from theorem_engine.language.conditions import open_relations, with_outcomes
 from theorem_engine.language.lengths import Distribution
 from theorem_engine.language.operators.at_evaluation import AtEvaluation
 from theorem_engine.language.operators.base import as_operator
+from theorem_engine.language.operators.optimum import Root
 from theorem_engine.language.operators.token_mean import LengthMean
 from theorem_engine.planning.plan import Evaluate, Operate, Plan, make_plan
 from theorem_engine.planning.plan import Solve as PlannedSolve
@@ -72,13 +73,24 @@ class Solve:
 
 
 @dataclass(frozen=True)
+class Find:
+    """An unknown between two ends at which the first result of a function of it, and of the arguments, is zero."""
+
+    result: Any
+    ends: tuple[Any, Any]
+    takes_last: bool
+    function: Function
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class Guard:
     """A condition under which the program is another one."""
 
     relation: Any
 
 
-Step = Line | Sum | Solve | Guard
+Step = Line | Sum | Solve | Find | Guard
 
 
 @dataclass
@@ -177,6 +189,10 @@ class Builder:
         if isinstance(first, NodeSum):
             yield self._sum(step)
             return
+        if isinstance(first, Root):
+            for operator, results in zip(step.operators, step.results, strict=True):
+                yield from self._find(operator, results[0])
+            return
         equations = {}
         for operator, results in zip(step.operators, step.results, strict=True):
             if as_operator(operator).components() != 1:
@@ -208,6 +224,16 @@ class Builder:
         self.functions.append(function)
         results = tuple(self.names.of(r[0]) for r in step.results)
         return Sum(results, kind, function, tuple(self.names.of(s) for s in step.parameters))
+
+    def _find(self, root: Root, result: Any) -> Iterator[Step]:
+        ends = {sympy.Dummy("low"): root.args[2], sympy.Dummy("high"): root.args[3]}
+        yield from self._inlined(ends)
+        given = sorted(root.body.free_symbols - {root.letter}, key=str)
+        plan = make_plan([root.letter, *given], {(rest := sympy.Dummy("rest")): root.body}, [rest])
+        function = self.function("zero_of", plan)
+        self.functions.append(function)
+        low, high = map(self.names.of, ends)
+        yield Find(self.names.of(result), (low, high), root.takes_last, function, tuple(map(self.names.of, given)))
 
     def _solve(self, step: PlannedSolve) -> Solve:
         if step.method != "newton":
@@ -315,6 +341,8 @@ def _without_aliases(steps: Sequence[Step], results: Sequence[Any]) -> list[Step
             kept.append(Guard(step.relation.xreplace(same)))
         elif isinstance(step, Sum):
             kept.append(replace(step, arguments=renamed(step.arguments)))
+        elif isinstance(step, Find):
+            kept.append(replace(step, arguments=renamed(step.arguments), ends=renamed(step.ends)))
         else:
             starts = tuple(renamed(branch) for branch in step.starts)
             kept.append(replace(step, arguments=renamed(step.arguments), starts=starts))
@@ -336,12 +364,26 @@ def _needed(steps: Sequence[Step], results: Sequence[Any]) -> list[Step]:
             if not wanted & set(step.results):
                 continue
             wanted |= set(step.arguments)
+        elif isinstance(step, Find):
+            if step.result not in wanted:
+                continue
+            wanted |= {*step.arguments, *step.ends}
         else:
             if not wanted & set(step.unknowns):
                 continue
             wanted |= {*step.arguments, *(s for branch in step.starts for s in branch)}
         kept.append(step)
     return kept[::-1]
+
+
+def has_step(program: Program, kind: type) -> bool:
+    """Whether any of the functions has a step of this kind."""
+    return any(isinstance(step, kind) for step in parts_of(program))
+
+
+def parts_of(program: Program) -> list[Step]:
+    """The steps of all functions."""
+    return [step for f in (*program.functions, program.main) for step in f.steps]
 
 
 def used_functions(program: Program) -> set[str]:

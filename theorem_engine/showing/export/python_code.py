@@ -7,7 +7,18 @@ from typing import Any
 
 from sympy.printing.numpy import NumPyPrinter
 
-from theorem_engine.showing.export.program import Function, Guard, Line, Program, Solve, Sum, chosen, needed_helpers
+from theorem_engine.showing.export.program import (
+    Find,
+    Function,
+    Guard,
+    Line,
+    Program,
+    Solve,
+    Sum,
+    chosen,
+    has_step,
+    needed_helpers,
+)
 from theorem_engine.showing.export.tables import Table
 from theorem_engine.showing.export.task import Task
 
@@ -97,6 +108,39 @@ def solve_linear(system, size, parameters):
 
 '''
 
+FINDER = '''
+def find_root(function, low, high, last, parameters):
+    """Where the function changes its sign first (or last) between two ends; infinite if it never does."""
+    low = max(low, -1e6)
+    high = (low * 1e12 if low > 0 else 1e6) if math.isinf(high) else high
+    places = [float(x) for x in (numpy.geomspace if low > 0 else numpy.linspace)(low, high, 129)]
+    values = [float(function(x, *parameters)[0]) for x in places]
+    pairs = list(zip(places[:-1], values[:-1], places[1:], values[1:]))
+    for a, at_a, b, at_b in reversed(pairs) if last else pairs:
+        if at_a == 0:
+            return a
+        if math.isfinite(at_a) and math.isfinite(at_b) and (at_a < 0) != (at_b < 0):
+            return narrow(lambda x: float(function(x, *parameters)[0]), a, at_a, b, at_b)
+    return places[-1] if values[-1] == 0 else math.inf
+
+
+def narrow(function, a, at_a, b, at_b):
+    """The sign change between a and b: secants that halve the value kept too long, every third step a bisection."""
+    for step in range(300):
+        if at_b == 0 or abs(b - a) <= 4e-16 * max(abs(a), abs(b)):
+            break
+        x = b - at_b * (b - a) / (at_b - at_a)
+        if step % 3 == 2 or not min(a, b) < x < max(a, b):
+            x = (a + b) / 2
+        at_x = function(x)
+        if (at_x < 0) == (at_b < 0):
+            b, at_b, at_a = x, at_x, at_a / 2
+        else:
+            a, at_a, b, at_b = b, at_b, x, at_x
+    return b
+
+'''
+
 
 class _Printer(NumPyPrinter):
     """SymPy's NumPy printer with branches and maxima that broadcast."""
@@ -136,15 +180,12 @@ def write_python(program: Program, task: Task, tables: Sequence[Table], remark: 
         "import math\nimport sys\n\nimport numpy\n",
         "".join(HELPERS[h] for h in used),
         "\n".join(_table(t) for t in tables),
-        SOLVER if _has_groups(program) else "",
+        SOLVER if has_step(program, Solve) else "",
+        FINDER if has_step(program, Find) else "",
         f"\n{text}\n",
         _caller(task, program.main.name),
     ]
     return "\n".join(part for part in parts if part)
-
-
-def _has_groups(program: Program) -> bool:
-    return any(isinstance(step, Solve) for f in (*program.functions, program.main) for step in f.steps)
 
 
 def _prose(task: Task, remark: str) -> str:
@@ -193,6 +234,10 @@ def _step(step: Any, printer: Any) -> list[str]:
             whole = call.replace("(z", f"({nodes}", 1)
             return [f"{results} = (numpy.sum({weights} * part) for part in {whole})"]
         return [f"{results} = {weights} @ numpy.array([{call} for z in {nodes}], dtype=float)"]
+    if isinstance(step, Find):
+        low, high = step.ends
+        inside = f"{step.function.name}, {low.name}, {high.name}, {step.takes_last}, [{arguments}]"
+        return [f"{step.result.name} = find_root({inside})"]
     unknowns = "".join(f"{s.name}, " for s in step.unknowns).strip()
     listed = f"[{arguments}]"
     if step.is_linear:

@@ -13,14 +13,13 @@ from theorem_engine.base.errors import BadRequest, NotAvailable, nearest
 from theorem_engine.base.exact import to_text
 from theorem_engine.base.text import error_text
 from theorem_engine.language.catalogue import find_entry
-from theorem_engine.language.domains import ComplexPlane
 from theorem_engine.language.lengths import Distribution
 from theorem_engine.language.letters import ABSENT
 from theorem_engine.language.statement import leaves, strip
 from theorem_engine.planning.plan import make_plan
 from theorem_engine.showing.export.c_code import write_c
 from theorem_engine.showing.export.measured import draw_samples, largest_gap
-from theorem_engine.showing.export.program import Builder, Guard, Line, Names, Program
+from theorem_engine.showing.export.program import Builder, Guard, Line, Names, Program, complex_quantities
 from theorem_engine.showing.export.python_code import write_python
 from theorem_engine.showing.export.tables import LEVELS, table
 from theorem_engine.showing.export.task import Task, make_task
@@ -148,8 +147,6 @@ def make_program(task: Task) -> Program:
     for argument in task.arguments:
         if names.of(argument.letter).name != argument.name:
             raise NotAvailable(f"{argument.name} is a word of the language; fix that letter with at")
-        if isinstance(argument.letter.domain, ComplexPlane):
-            raise NotAvailable(f"{argument.name} is a complex letter, which stand-alone code does not have")
     for letter, value in numbers.items():
         exact = value.single() if isinstance(value, Distribution) else value
         first.append(Line(names.of(letter), as_sympy(exact)))
@@ -160,4 +157,5 @@ def make_program(task: Task) -> Program:
     main = builder.function("evaluate", plan, first)
     kept = tuple(names.of(a.letter) for a in task.arguments)
     main = type(main)(main.name, kept, main.steps, main.results)
-    return Program(main, builder.functions, list(builder.kinds))
+    letters = [names.of(a.letter) for a in task.arguments if a.is_complex]
+    return Program(main, builder.functions, list(builder.kinds), complex_quantities(main, letters))

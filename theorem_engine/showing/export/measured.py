@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from theorem_engine.showing.export.task import Task
 #: Points at which exported code is compared with the engine.
 POINTS = 8
 
-Sample = tuple[Mapping[str, float], Mapping[str, float]]
+Sample = tuple[Mapping[str, complex], Mapping[str, complex]]
 
 
 def draw_samples(task: Task) -> list[Sample]:
@@ -48,16 +49,21 @@ def draw_samples(task: Task) -> list[Sample]:
                     continue
                 outputs = evaluate_float64(task.entry, options, list(numbers.values()))
                 here = {a.name: _plain(values[a.letter], numbers[a.letter]) for a in task.arguments}
-                expected = {name: float(outputs[symbol]) for name, symbol in task.outputs.items()}
+                expected = {name: _number(outputs[symbol]) for name, symbol in task.outputs.items()}
             except (TheoremEngineError, TypeError, ValueError, LookupError):
                 continue
-        if not any(math.isnan(v) for v in expected.values()):
+        if not any(cmath.isnan(v) for v in expected.values()):
             found.append((here, expected))
     return found
 
 
-def _plain(exact: Any, number: Any) -> float:
-    return float(exact.weights[0][0]) if isinstance(exact, Distribution) else float(number)
+def _plain(exact: Any, number: Any) -> complex:
+    return float(exact.weights[0][0]) if isinstance(exact, Distribution) else _number(number)
+
+
+def _number(value: Any) -> complex:
+    """A float, or a complex number where it is one."""
+    return complex(value) if np.iscomplexobj(value) else float(value)
 
 
 def largest_gap(task: Task, code: str, samples: Sequence[Sample]) -> tuple[float, int]:
@@ -77,6 +83,6 @@ def largest_gap(task: Task, code: str, samples: Sequence[Sample]) -> tuple[float
             continue
         count += 1
         for name, value in expected.items():
-            gap = abs(float(found[name]) - value) / max(1.0, abs(value)) if found[name] != value else 0.0
+            gap = abs(complex(found[name]) - value) / max(1.0, abs(value)) if found[name] != value else 0.0
             gaps.append(gap if math.isfinite(gap) else math.inf)
     return max(gaps, default=math.inf), count

@@ -142,6 +142,8 @@ class Program:
     main: Function
     functions: list[Function]
     kinds: list[str]
+    #: Quantities of the main function that are complex numbers: letters, and what hangs on them.
+    complex_ones: frozenset[Any] = frozenset()
 
 
 class Builder:
@@ -374,6 +376,19 @@ def _needed(steps: Sequence[Step], results: Sequence[Any]) -> list[Step]:
             wanted |= {*step.arguments, *(s for branch in step.starts for s in branch)}
         kept.append(step)
     return kept[::-1]
+
+
+def complex_quantities(main: Function, letters: Collection[Any]) -> frozenset[Any]:
+    """Complex letters of a function and all lines that hang on one; NotAvailable where it is more than lines."""
+    found = set(letters)
+    for step in main.steps:
+        if isinstance(step, Line):
+            if found & step.expression.free_symbols:
+                found.add(step.symbol)
+        elif found and not isinstance(step, Guard):
+            names = ", ".join(sorted(x.name for x in letters))
+            raise NotAvailable(f"{names} is complex, and sums and solvers of stand-alone code are not")
+    return frozenset(found)
 
 
 def has_step(program: Program, kind: type) -> bool:

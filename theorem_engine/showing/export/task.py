@@ -13,7 +13,7 @@ from theorem_engine.base.errors import BadRequest, NotAvailable, TheoremEngineEr
 from theorem_engine.base.exact import NotANumber, as_float, read_number, to_text
 from theorem_engine.base.version import __version__
 from theorem_engine.language.conditions import Undecided
-from theorem_engine.language.domains import Interval
+from theorem_engine.language.domains import ComplexPlane, Interval
 from theorem_engine.language.entry import Entry, shown_options
 from theorem_engine.language.letters import ABSENT, CANONICAL, Letter
 from theorem_engine.language.statement import LabelSlot, Statement
@@ -28,6 +28,11 @@ class Argument:
     name: str
     #: As text of code, or None.
     default: str | None
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it is any number of the complex plane."""
+        return isinstance(self.letter.domain, ComplexPlane)
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,6 +154,7 @@ def _used(function: Function) -> set[Any]:
             used |= step.expression.free_symbols
         elif isinstance(step, Guard):
             used |= step.relation.free_symbols
+            used |= set(step.otherwise.inputs) if step.otherwise is not None else set()
         else:
             used |= set(step.arguments)
             if isinstance(step, Find):
@@ -166,6 +167,14 @@ def _used(function: Function) -> set[Any]:
 def _step(step: Any, printer: Any, count: int) -> list[str]:
     if isinstance(step, Line):
         return [f"const {printer.type_of(step.symbol)} {step.symbol.name} = {printer.doprint(step.expression)};"]
+    if isinstance(step, Guard) and step.otherwise is not None:
+        inside = ", ".join([*(s.name for s in step.otherwise.inputs), "out"])
+        return [
+            f"if ({printer.doprint(step.relation)}) {{",
+            f"    {step.otherwise.name}({inside});",
+            "    return;",
+            "}",
+        ]
     if isinstance(step, Guard):
         return [
             f"if ({printer.doprint(step.relation)}) {{ /* another case: export it with --at */",
@@ -280,10 +289,11 @@ def _example(program: Program, task: Task) -> str:
     usage = " ".join(words).upper()
     count = len(words)
     places = iter(range(1, count + 1))
-    numbers = ", ".join(
-        f"atof(argv[{next(places)}]) + I * atof(argv[{next(places)}])" if a.is_complex else f"atof(argv[{next(places)}])"
-        for a in task.arguments
-    )
+
+    def read() -> str:
+        return f"atof(argv[{next(places)}])"
+
+    numbers = ", ".join(f"{read()} + I * {read()}" if a.is_complex else read() for a in task.arguments)
 
     def shown(name: str, symbol: Any) -> str:
         field = f"outputs.{_field(name)}"

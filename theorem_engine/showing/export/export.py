@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -19,7 +20,16 @@ from theorem_engine.language.statement import leaves, strip
 from theorem_engine.planning.plan import make_plan
 from theorem_engine.showing.export.c_code import write_c
 from theorem_engine.showing.export.measured import draw_samples, largest_gap
-from theorem_engine.showing.export.program import Builder, Guard, Line, Names, Program, complex_quantities
+from theorem_engine.showing.export.program import (
+    Builder,
+    Function,
+    Guard,
+    Line,
+    Names,
+    Program,
+    called,
+    complex_quantities,
+)
 from theorem_engine.showing.export.python_code import write_python
 from theorem_engine.showing.export.tables import LEVELS, table
 from theorem_engine.showing.export.task import Task, make_task
@@ -137,12 +147,33 @@ def _remark(gap: float, count: int, drawn: int, has_tables: bool) -> str:
     )
 
 
+def _other_case(task: Task, relation: Any, builder: Builder) -> Function | None:
+    """The function of the case in which a condition is met, if it is a phase and has the same outputs."""
+    # where an equation holds is one value of a letter, for which code of its own is exported
+    if isinstance(relation, sympy.Eq):
+        return None
+    other = task.met(relation)
+    if other is None:
+        return None
+    function = _case(other, builder)
+    builder.functions.append(function)
+    return function
+
+
 def make_program(task: Task) -> Program:
     """The statement as functions, lines, sums and groups."""
     names = Names()
     names.fresh(task.name)
-    numbers = {x: v for x, v in task.fixed.items() if not (isinstance(v, Distribution) and v.single() is None)}
     builder = Builder(names, task.fixed)
+    main = _case(task, builder)
+    letters = [names.of(a.letter) for a in task.arguments if a.is_complex]
+    return Program(main, called(main, builder.functions), list(builder.kinds), complex_quantities(main, letters))
+
+
+def _case(task: Task, builder: Builder) -> Function:
+    """The function of one case; where a condition on letters leads to another statement, it calls that of the other."""
+    names = builder.names
+    numbers = {x: v for x, v in task.fixed.items() if not (isinstance(v, Distribution) and v.single() is None)}
     first: list[Any] = []
     for argument in task.arguments:
         if names.of(argument.letter).name != argument.name:
@@ -150,12 +181,9 @@ def make_program(task: Task) -> Program:
     for letter, value in numbers.items():
         exact = value.single() if isinstance(value, Distribution) else value
         first.append(Line(names.of(letter), as_sympy(exact)))
-    first += [
-        Guard(names.plain(relation)) for relation in task.excluded if relation.free_symbols <= set(task.statement.given)
-    ]
+    for relation in task.excluded:
+        if relation.free_symbols <= set(task.statement.given):
+            first.append(Guard(names.plain(relation), _other_case(task, relation, builder)))
     plan = make_plan(task.statement.given, task.statement.equations, list(task.outputs.values()), task.entry.id)
     main = builder.function("evaluate", plan, first)
-    kept = tuple(names.of(a.letter) for a in task.arguments)
-    main = type(main)(main.name, kept, main.steps, main.results)
-    letters = [names.of(a.letter) for a in task.arguments if a.is_complex]
-    return Program(main, builder.functions, list(builder.kinds), complex_quantities(main, letters))
+    return replace(main, inputs=tuple(names.of(a.letter) for a in task.arguments))

@@ -26,7 +26,6 @@ Sample = tuple[Mapping[str, complex], Mapping[str, complex]]
 def draw_samples(task: Task) -> list[Sample]:
     """Points of the arguments, and the engine's outputs there by the same statement."""
     rng = np.random.default_rng(20260117)
-    options = tuple(sorted(task.options.items(), key=lambda item: item[0]))
     number = get_backend("float64").number
     found: list[Sample] = []
     for _ in range(6 * POINTS):
@@ -47,9 +46,11 @@ def draw_samples(task: Task) -> list[Sample]:
             try:
                 if any(True for _ in failed_requirements(task.entry, numbers, task.options)):
                     continue
+                case = task.at(values)
+                options = tuple(sorted(case.options.items(), key=lambda item: item[0]))
                 outputs = evaluate_float64(task.entry, options, list(numbers.values()))
                 here = {a.name: _plain(values[a.letter], numbers[a.letter]) for a in task.arguments}
-                expected = {name: _number(outputs[symbol]) for name, symbol in task.outputs.items()}
+                expected = {name: _number(outputs[symbol]) for name, symbol in case.outputs.items()}
             except (TheoremEngineError, TypeError, ValueError, LookupError):
                 continue
         if not any(cmath.isnan(v) for v in expected.values()):

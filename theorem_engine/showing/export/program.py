@@ -85,9 +85,10 @@ class Find:
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition under which the program is another one."""
+    """A condition under which the program is another one: a function of the same inputs, if there is one."""
 
     relation: Any
+    otherwise: Function | None = None
 
 
 Step = Line | Sum | Solve | Find | Guard
@@ -238,9 +239,10 @@ class Builder:
         yield Find(self.names.of(result), (low, high), root.takes_last, function, tuple(map(self.names.of, given)))
 
     def _solve(self, step: PlannedSolve) -> Solve:
+        # an operator without a form is what stands in the way, whatever the method
+        function = self.function("group", step.residual)
         if step.method != "newton":
             raise NotAvailable(f"a group solved by the method {step.method!r} has no form in stand-alone code")
-        function = self.function("group", step.residual)
         self.functions.append(function)
         return Solve(
             tuple(map(self.names.of, step.unknowns)), step.positive,
@@ -340,7 +342,7 @@ def _without_aliases(steps: Sequence[Step], results: Sequence[Any]) -> list[Step
             else:
                 kept.append(Line(step.symbol, expression))
         elif isinstance(step, Guard):
-            kept.append(Guard(step.relation.xreplace(same)))
+            kept.append(replace(step, relation=step.relation.xreplace(same)))
         elif isinstance(step, Sum):
             kept.append(replace(step, arguments=renamed(step.arguments)))
         elif isinstance(step, Find):
@@ -382,13 +384,28 @@ def complex_quantities(main: Function, letters: Collection[Any]) -> frozenset[An
     """Complex letters of a function and all lines that hang on one; NotAvailable where it is more than lines."""
     found = set(letters)
     for step in main.steps:
-        if isinstance(step, Line):
+        if isinstance(step, Guard) and step.otherwise is not None:
+            found |= complex_quantities(step.otherwise, letters)
+        elif isinstance(step, Line):
             if found & step.expression.free_symbols:
                 found.add(step.symbol)
         elif found and not isinstance(step, Guard):
             names = ", ".join(sorted(x.name for x in letters))
             raise NotAvailable(f"{names} is complex, and sums and solvers of stand-alone code are not")
     return frozenset(found)
+
+
+def called(main: Function, functions: Sequence[Function]) -> list[Function]:
+    """Those functions that the main one reaches, in their order: what is left out in the end calls nothing."""
+    reached: set[int] = set()
+    waiting = [main]
+    while waiting:
+        for step in waiting.pop().steps:
+            inner = step.otherwise if isinstance(step, Guard) else getattr(step, "function", None)
+            if inner is not None and id(inner) not in reached:
+                reached.add(id(inner))
+                waiting.append(inner)
+    return [f for f in functions if id(f) in reached]
 
 
 def has_step(program: Program, kind: type) -> bool:

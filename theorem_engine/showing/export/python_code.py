@@ -102,6 +102,9 @@ def _step(step: Any, printer: Any) -> list[str]:
     if isinstance(step, Line):
         return [f"{step.symbol.name} = {printer.doprint(step.expression)}"]
     if isinstance(step, Guard):
+        if step.otherwise is not None:
+            inside = ", ".join(s.name for s in step.otherwise.inputs)
+            return [f"if {printer.doprint(step.relation)}:", f"    return {step.otherwise.name}({inside})"]
         said = str(step.relation).replace('"', "'")
         return [
             f"if {printer.doprint(step.relation)}:",

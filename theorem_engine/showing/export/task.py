@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from theorem_engine.asking.point import meets, read_letter
@@ -51,6 +51,37 @@ class Task:
     excluded: tuple[Any, ...]
     #: What the numbers of outputs that are words mean.
     words: Mapping[str, str]
+    #: Options as they were chosen.
+    chosen: Mapping[str, Any]
+    #: Whether all outputs were asked for.
+    is_whole: bool
+    #: Conditions that are taken as met.
+    conditions: tuple[Any, ...] = ()
+
+    def met(self, relation: Any) -> Task | None:
+        """The task in the case in which a condition is met; None where it lacks an output of this one."""
+        met = (*self.conditions, relation)
+        try:
+            options, statement, excluded = _decided(self.entry, self.chosen, self.fixed, met)
+        except NotAvailable:
+            return None
+        found, words = _outputs(self.entry, statement, None)
+        if not set(self.outputs) <= set(found) or set(statement.given) != set(self.statement.given):
+            return None
+        outputs = {name: found[name] for name in self.outputs}
+        # each condition leads on from where the one before was not met
+        left = tuple(r for r in excluded if r not in self.excluded[: self.excluded.index(relation)])
+        return replace(
+            self, options=options, statement=statement, outputs=outputs, excluded=left, words=words, conditions=met
+        )
+
+    def at(self, values: Mapping[Letter, Any]) -> Task:
+        """The task in the case that these values choose, as far as cases have code of their own."""
+        for relation in self.excluded:
+            if relation.free_symbols <= set(values) and meets(relation, values):
+                other = self.met(relation)
+                return self if other is None else other.at(values)
+        return self
 
     @property
     def name(self) -> str:
@@ -101,6 +132,11 @@ class Task:
                 else ""
             )
             found.append(f"  {name}: {self.words.get(name, meaning)}")
+        for relation in self.excluded:
+            other = self.met(relation)
+            there = {} if other is None or not self.is_whole else _outputs(entry, other.statement, None)[0]
+            if more := [name for name in there if name not in self.outputs]:
+                found.append(f"Where {relation} there is also {', '.join(more)}, which is not in this code.")
         if entry.requires:
             found.append("Conditions that join several letters are not checked here.")
         found += ["", remark]
@@ -130,7 +166,7 @@ def make_task(entry: Entry, at: Mapping[str, Any], outputs: Sequence[str] | None
             raise BadRequest(f"{entry.id}: {letter.name} does not occur in the statement that is exported")
     arguments = tuple(_argument(x) for x in statement.given if x not in fixed)
     found, words = _outputs(entry, statement, outputs)
-    return Task(entry, options, statement, fixed, arguments, found, excluded, words)
+    return Task(entry, options, statement, fixed, arguments, found, excluded, words, chosen, outputs is None)
 
 
 def _letters(entry: Entry) -> dict[str, Letter]:
@@ -139,8 +175,10 @@ def _letters(entry: Entry) -> dict[str, Letter]:
     return known
 
 
-def _decided(entry: Entry, chosen: Mapping[str, Any], fixed: Mapping[Letter, Any]) -> Any:
-    """Options, the statement, and the conditions that were taken as not met."""
+def _decided(
+    entry: Entry, chosen: Mapping[str, Any], fixed: Mapping[Letter, Any], met: Sequence[Any] = ()
+) -> tuple[dict[str, Any], Statement, tuple[Any, ...]]:
+    """Options, the statement, and the conditions that were taken as not met: all that nothing decides but ``met``."""
     ways = (
         set()
         if entry.model is None
@@ -157,6 +195,8 @@ def _decided(entry: Entry, chosen: Mapping[str, Any], fixed: Mapping[Letter, Any
     excluded: list[Any] = []
 
     def outcome(relation: Any) -> bool:
+        if relation in met:
+            return True
         if relation.free_symbols <= set(fixed):
             return meets(relation, fixed)
         if not drops_terms(entry, relation):

@@ -2,7 +2,9 @@
 
 With 1/Z^k as an integral of exp(k u - Z exp(u)) over u, and v = exp(u) h(x) for a kernel h, a mean over L tokens is
 
-    E = sum of c / Gamma(k) * integral of [hidden] * [each]... * B^(rest) du,  [p, f] = E v^p exp(-v) f(x),  B = E exp(-v).
+    E = sum of c / Gamma(k) * integral of [hidden] * [each]... * B^(rest) du,
+
+    [p, f] = E v^p exp(-v) f(x),  B = E exp(-v).
 """
 
 from __future__ import annotations

@@ -153,6 +153,8 @@ def _read_foreign(given: Any) -> Exact:
     package = type(given).__module__.partition(".")[0]
     if package == "numpy":
         if getattr(given, "ndim", 1) != 0:
+            if getattr(given, "ndim", 1) > 1:
+                raise NotANumber(f"is an array of {given.ndim} dimensions; a letter is one number, an axis has one")
             raise NotANumber("is an array, not a number; te.sweep takes arrays")
         item = given.item()
         if isinstance(item, bool) or not isinstance(item, (int, float)):

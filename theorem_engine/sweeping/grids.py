@@ -54,7 +54,7 @@ def grid(low: Any, high: Any, count: int, log: bool = False, whole: bool = False
         a, b = as_float(first), as_float(last)
         if not (a > 0 and b > 0):
             raise BadRequest("grid: a geometric grid needs positive ends")
-        inner = [a * (b / a) ** (i / (count - 1)) for i in range(1, count - 1)]
+        inner = [_short(a * (b / a) ** (i / (count - 1))) for i in range(1, count - 1)]
         return Grid((first, *inner, last))
     a_exact, b_exact = as_fraction(first), as_fraction(last)
     if a_exact is None or b_exact is None:
@@ -63,6 +63,16 @@ def grid(low: Any, high: Any, count: int, log: bool = False, whole: bool = False
     shared = math.lcm(a_exact.denominator, step.denominator)
     begin, stride = (int(part * shared) for part in (a_exact, step))
     return Grid(tuple(Fraction(begin + i * stride, shared) for i in range(count)))
+
+
+def _short(value: float) -> float:
+    """The decimal of twelve digits that rounding has moved a value from, if there is one: decades are whole numbers.
+
+    >>> _short(100.00000000000001), _short(0.3333333333333333)
+    (100.0, 0.3333333333333333)
+    """
+    decimal = float(f"{value:.12g}")
+    return decimal if abs(decimal - value) <= 8 * math.ulp(value) else value
 
 
 def _whole(values: Grid, low: Any, high: Any) -> Grid:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import theorem_engine as te
-from theorem_engine.base.errors import BadRequest, Infeasible, OutOfDomain, UnknownParameter
+from theorem_engine.base.errors import BadNumber, BadRequest, Infeasible, OutOfDomain, UnknownParameter
 from theorem_engine.sweeping.executors import Processes, Serial
 
 POINT = {"gamma": "sqrt(1/2)", "d": 400, "L": 10}
@@ -121,3 +121,17 @@ def test_tables_and_words_become_variables():
     assert data["eigenvalues"].shape[0] == 2
     stable = te.sweep("marion2025.swapped-minimum", lam=["0.1", "0.95"], **POINT)["stable"]
     assert stable.values.tolist() == [True, False]
+
+
+def test_decades_of_a_geometric_grid_are_whole_numbers():
+    assert list(map(float, te.grid(10, 10**6, 6, log=True))) == [10.0, 100.0, 1e3, 1e4, 1e5, 1e6]
+    assert list(map(float, te.grid("0.001", 1, 4, log=True))) == [0.001, 0.01, 0.1, 1.0]
+    # what is no short decimal stays as it is
+    assert float(list(te.grid(1, 2, 3, log=True))[1]) == 2**0.5
+    data = te.sweep("duranthon2026.linear-risk", task="spiked", nu=1, L=te.grid(10, 1000, 3, log=True), delta=0)
+    assert data["L"].values.tolist() == [10, 100, 1000]
+
+
+def test_an_array_of_two_dimensions_is_no_axis():
+    with pytest.raises(BadNumber, match="array of 2 dimensions"):
+        te.sweep("gaussian.erf-mean", t=np.zeros((2, 2)), g=1)

@@ -323,6 +323,8 @@ def axis_of(name: str, text: str) -> Any:
     """One value, a grid ``low:high:count[:log][:whole]``, or a list ``a,b,c``."""
     from theorem_engine.sweeping.grids import grid
 
+    if not text.strip():
+        raise BadRequest(f"{name} has no value; a value, a grid low:high:count or a list a,b,c stands after {name}=")
     if _DISTRIBUTION.fullmatch(text):
         return text
     values = _split(text)

@@ -94,4 +94,4 @@ def test_export_prints_code_or_writes_it_once(tmp_path):
     before = path.read_text(encoding="utf-8")
     assert "there already" in error_of("export", "marion2025.linear-risk", "--to", "c", "--out", str(path))
     assert path.read_text(encoding="utf-8") == before
-    assert "TokenMean" in error_of("export", "duranthon2026.bayes-risk", "--to", "c", "--at", "task=max")
+    assert "TokenMean" in error_of("export", "duranthon2026.population-risk", "--to", "c", "--at", "task=max")

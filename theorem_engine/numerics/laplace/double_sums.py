@@ -26,8 +26,11 @@ STEP, COARSE = 0.1875, 2.0
 #: the second kernel, of little weight, may converge later than the rest.
 SETTLED_U, SETTLED_W = 1e-11, 3e-8
 MAX_LEVEL = 6
-#: Values of u handled together span this much at most.
-TOGETHER = 16.0
+#: A sum that settles has a gap at least so many times smaller after a halving; one that does not meets the noise of an
+#: integrand, of a part that is too small to be heard, and its gap is then its error, with this margin.
+FALLS, STUCK = 8.0, 30.0
+#: Values of u handled together span this much at most, and hold so many numbers.
+TOGETHER, HELD = 16.0, 8_000_000
 
 #: A bracket asked for: the power of the first v, of the second, and the column of its factor.
 Asked = tuple[int, int, int]
@@ -94,16 +97,26 @@ def sweep_integrals(
     seen = sweep.look(even_grid(*sweep.ends, sweep.stride))
     step_u = sweep.first_step(seen, profile)
     step_w = STEP
+    before_u = before_w = np.inf
     for _ in range(MAX_LEVEL):
         totals = sweep.add(step_u, step_w, seen)
         gap_u, gap_w = np.abs(2 * totals[1:3] - totals[0])
+        coarse_w = np.abs(2 * totals[4] - totals[2])
         scale = totals[3] + 1e-300
-        is_rough_u, is_rough_w = bool(np.any(gap_u > SETTLED_U * scale)), bool(np.any(gap_w > SETTLED_W * scale))
-        if not (is_rough_u or is_rough_w):
-            errors = 0.1 * gap_u + 10 * gap_w**2 / scale + 8 * EPS * scale
+        rough_u, rough_w = gap_u > SETTLED_U * scale, gap_w > SETTLED_W * scale
+        stuck_u, stuck_w = rough_u & (gap_u > before_u / FALLS), rough_w & (gap_w > before_w / FALLS)
+        halve_u, halve_w = bool(np.any(rough_u & ~stuck_u)), bool(np.any(rough_w & ~stuck_w))
+        if not (halve_u or halve_w):
+            # a gap of noise may be small by chance: the larger one of two counts
+            errors = np.where(stuck_u, STUCK * np.maximum(gap_u, before_u), 0.1 * gap_u) + 8 * EPS * scale
+            # the sum over an analytic integrand squares its gap by halving; what is left of a larger one is noise
+            noise = np.maximum(gap_w - 100 * coarse_w**2 / scale - 32 * EPS * scale, 0)
+            errors += np.where(stuck_w, STUCK * np.maximum(gap_w, before_w), 10 * gap_w**2 / scale + STUCK * noise)
             area = step_u * step_w
             return [(float(v) * area, float(e) * area) for v, e in zip(totals[0], errors, strict=True)]
-        step_u, step_w = step_u / 2 if is_rough_u else step_u, step_w / 2 if is_rough_w else step_w
+        # where a direction is not halved its gap says nothing new
+        step_u, before_u = (step_u / 2, gap_u) if halve_u else (step_u, before_u)
+        step_w, before_w = (step_w / 2, gap_w) if halve_w else (step_w, before_w)
     raise NotConverged("token mean: the double Laplace integral does not settle")
 
 
@@ -174,12 +187,12 @@ class _Sweep:
         return max(min(0.25, widest), 2.0 ** math.floor(math.log2(step)))
 
     def add(self, step_u: float, step_w: float, seen: Seen) -> Array:
-        """Sums of the integrands over all nodes, over every second u, over every second w, and of absolute values."""
+        """Sums of the integrands over all nodes, every second u, every second w, of absolute values, every fourth w."""
         places, lows, highs = seen.u, seen.lows, seen.highs
         gap = self.stride
         u = even_grid(float(places.min()) - gap, float(places.max()) + gap, step_u)
         lattice = self._lattice(step_w, (float(lows.min()), float(highs.max())))
-        totals: Any = np.zeros((4, 1))
+        totals: Any = np.zeros((5, 1))
 
         def window(part: Array) -> tuple[float, float] | None:
             near = (places >= part.min() - 1.01 * gap) & (places <= part.max() + 1.01 * gap)
@@ -189,8 +202,9 @@ class _Sweep:
             values = np.array(found)
             at_u = values.sum(axis=1)
             even_u = np.round(part / step_u).astype(np.int64) % 2 == 0
-            rest = at_u[:, even_u].sum(axis=1), values[:, indices % 2 == 0].sum(axis=(1, 2))
-            totals = totals + np.array([at_u.sum(axis=1), *rest, np.abs(values).sum(axis=(1, 2))])
+            halves = at_u[:, even_u].sum(axis=1), values[:, indices % 2 == 0].sum(axis=(1, 2))
+            fourths = values[:, indices % 4 == 0].sum(axis=(1, 2))
+            totals = totals + np.array([at_u.sum(axis=1), *halves, np.abs(values).sum(axis=(1, 2)), fourths])
         return np.asarray(totals)
 
     def _lattice(self, step: float, ends: tuple[float, float]) -> _Lattice:
@@ -202,6 +216,7 @@ class _Sweep:
         start = 0
         while start < falling.size:
             stop = max(start + 1, int(np.searchsorted(-falling, -falling[start] + TOGETHER)))
+            stop = min(stop, start + max(1, HELD // (lattice.w.size * len(lattice.keys))))
             part = falling[start:stop]
             start = stop
             ends = window(part) if window is not None else (lattice.w[0], lattice.w[-1])

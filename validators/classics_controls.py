@@ -22,7 +22,11 @@ _SLOPES: dict[Any, dict[str, Array]] = {}
 
 
 def controlled(
-    draw_at: Callable[[int], Draw], name: tuple[str, int, Mapping[str, Any]], rng: Generator, count: int
+    draw_at: Callable[[int], Draw],
+    name: tuple[str, int, Mapping[str, Any]],
+    rng: Generator,
+    count: int,
+    fitted: int = FITTED,
 ) -> dict[str, Array]:
     """Independent runs at a size, less the multiples of their controls that follow them best.
 
@@ -31,7 +35,7 @@ def controlled(
     are, the means of the samples proper do not depend on them.
     """
     function, size, point = name
-    small = min(size, FITTED)
+    small = min(size, fitted)
     key = (function, small, *sorted((k, str(v)) for k, v in point.items() if k != "size"))
     if key not in _SLOPES:
         source, draw = np.random.default_rng(20260218), draw_at(small)

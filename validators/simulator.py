@@ -29,6 +29,8 @@ class Simulator:
     exact: bool = False
     #: Sizes around which a limit is simulated, as a geometric mean; zero if it has none of its own.
     size: int = 0
+    #: The smallest size at which its correction is what ``orders`` say; zero where that is not known.
+    smallest: int = 0
     #: Its size is the ``size`` of a point, whatever whole-number letters the entry has.
     own_size: bool = False
     #: Powers of one over the size that the finite-size correction may have, or a pair for one of two terms; or a

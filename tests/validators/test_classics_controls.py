@@ -7,7 +7,7 @@ from theorem_engine.validators.classics_controls import controlled, teacher_cont
 from theorem_engine.validators.classics_patterns import all_signs, kept_by, mean_logarithm, pattern_controls, stored
 from theorem_engine.validators.classics_perceptrons import _directions, draw_teacher
 from theorem_engine.validators.classics_sparse import equation_controls, is_minimum, minimise
-from theorem_engine.validators.classics_spins import noise_controls
+from theorem_engine.validators.classics_spins import chains, energy_controls, noise_controls, posterior_signs
 
 
 def scores(controls):
@@ -36,7 +36,21 @@ def of_equations(rng):
     return equation_controls(matrix, signal, noise, pull, 0.25, 0.25)
 
 
-@pytest.mark.parametrize("draw", [of_teachers, of_patterns, of_matrices, of_equations])
+def hidden_signs(rng, count, n, snr, sweeps):
+    """Normal matrices, and posterior samples of the signs hidden by them."""
+    noise = rng.standard_normal((count, n, n), dtype=np.float32)
+    noise = (noise + np.swapaxes(noise, 1, 2)) * np.float32(np.sqrt(0.5))
+    noise[:, np.arange(n), np.arange(n)] = 0
+    states = chains(noise, snr, sweeps, rng)
+    return noise, states, np.swapaxes(states, 2, 3) @ states / n
+
+
+def of_samples(rng):
+    noise, states, overlaps = hidden_signs(rng, 3000, 9, 0.9, 30)
+    return energy_controls(noise, states, overlaps, 0.9)
+
+
+@pytest.mark.parametrize("draw", [of_teachers, of_patterns, of_matrices, of_samples, of_equations])
 def test_controls_have_the_mean_zero(draw):
     assert np.max(np.abs(scores(draw(np.random.default_rng(5))))) < 4
 
@@ -52,6 +66,36 @@ def test_controls_leave_the_mean_and_take_spread():
     found = controlled(draw_at, ("a test", 10, {}), np.random.default_rng(0), 4000)["x"]
     assert abs(found.mean() - 3) < 4 * 0.1 / np.sqrt(4000)
     assert found.std() < 0.12
+
+
+def test_chains_sample_the_posterior_of_the_hidden_signs():
+    """Means of products of two signs, for one matrix, against those over all 2^9 vectors."""
+    n, snr = 9, 0.9
+    rng = np.random.default_rng(11)
+    signs = all_signs(n).astype(float)
+    one, _, _ = hidden_signs(rng, 1, n, snr, 1)
+    noise = np.repeat(one, 1500, axis=0)
+    states = chains(noise, snr, 60, rng)
+    heights = np.einsum("ki,ij,kj->k", signs, snr / n + np.sqrt(snr / n) * noise[0].astype(float), signs) / 2
+    weights = np.exp(heights - heights.max())
+    pairs = np.einsum("k,ki,kj->ij", weights / weights.sum(), signs, signs)
+    last = states[:, -1].transpose(0, 2, 1).reshape(-1, n).astype(float)
+    gap = (last.T @ last / len(last) - pairs)[np.triu_indices(n, 1)]
+    error = np.sqrt((1 - pairs[np.triu_indices(n, 1)] ** 2) / len(last))
+    assert np.max(np.abs(gap / error)) < 4.5
+
+
+def test_chains_across_groups_of_signs_have_the_energy_that_the_posterior_has():
+    """Forty signs are drawn in three groups: E x.Wx/n^1.5 = sqrt(snr) (1 - E q^2) holds at every size."""
+    noise, states, overlaps = hidden_signs(np.random.default_rng(8), 800, 40, 0.5, 20)
+    energy = energy_controls(noise, states, overlaps, 0.5)[:, 0]
+    assert abs(energy.mean()) < 4 * energy.std() / np.sqrt(800)
+    assert energy.std() / np.sqrt(800) < 0.005
+
+
+def test_near_the_transition_hidden_signs_are_not_simulated():
+    with pytest.raises(ValueError, match="transition"):
+        posterior_signs({"snr": 1.2}, np.random.default_rng(0), 1)
 
 
 def test_flights_over_a_cone_have_the_mean_direction_of_a_plain_draw():

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: Sizes of a limit's simulations, as shares of the simulator's own, where no clock says what can be afforded.
 SIZES = (0.375, 0.75, 1.5)
 #: Elsewhere the largest size is the one of which so many runs fit into its part of the time, up to so many times the
-#: simulator's own size; the others are a half and a quarter of it, and none is below the smallest.
+#: simulator's own size; the others are a half and a quarter of it, and none is below the smallest, or its own word.
 RUNS, MOST_TIMES, SMALLEST = 64, 6.0, 100
 #: The same where the correction is a series, with more runs: its terms are told apart by the size at which it begins,
 #: by a quarter of the largest or twice the first, and by the largest, at least eight times the first.
@@ -267,7 +267,7 @@ class _Run:
             return first, max(last / parts, twice * first), last
         # corrections of two terms are known to need the size that the simulator names
         two_terms = any(isinstance(o, tuple) for o in stated_orders(self.entry, self.simulator, self.point))
-        least = SIZES[-1] if two_terms else 4 * SMALLEST / size
+        least = SIZES[-1] if two_terms else 4 * (self.simulator.smallest or SMALLEST) / size
         last = max(min(affordable, MOST_TIMES), least)
         return last / 4, last / 2, last
 

@@ -135,7 +135,7 @@ SLOPE = 3.0
 
 
 # means at 8 to 20 weights, of up to 400 000 systems each, lie within half a percent of one another at loads of 0.1 to
-# 0.6; systems without any solution make those of 8 too small, so that a line through two sizes is off by up to a percent
+# 0.6; systems without any solution make those of 8 too small: a line through two sizes is off by up to a percent
 @simulator(exact=True, systematic=0.005, covers=("entropy",))
 def binary_solutions(point: Point, rng: Generator, count: int) -> dict[str, Any]:
     """Logarithm of the number of binary perceptrons that store random patterns, all of them enumerated.

@@ -83,6 +83,15 @@ def test_kernel_ridge_with_equal_eigenvalues_is_ridge_regression(n, lam, s2):
     assert float(Fraction(lam)) * law["m"] == pytest.approx(found["kappa"] / (1 + found["kappa"]), rel=1e-12)
 
 
+def test_kernel_ridge_with_as_many_equal_modes_as_samples_has_the_golden_ratio():
+    """1/(1 + kappa) + 1/kappa = 1 at the ridge n."""
+    flat = {"eigenvalues": [1] * 40, "coefficients": [1] * 40, "n": 40, "ridge": 40, "s2": 40}
+    kappa = te.predict("classics.kernel-ridge", **flat, digits=30).outputs["kappa"]
+    with mp.workdps(30):
+        assert abs(kappa - mp.phi) < mp.mpf(10) ** -28
+    assert predicted("kernel-ridge", **flat)["kappa"] == pytest.approx(1.618033988749895, rel=1e-15)
+
+
 @pytest.mark.parametrize(("n", "ridge", "s2"), [(20, 0, 0.1), (20, 0.05, 0.1), (1000, 0, 0)])
 def test_kernel_ridge_with_inverse_squares_has_a_closed_form(n, ridge, s2):
     """sum 1/(1 + kappa i^2) = (x coth(x) - 1)/2 with x = pi/sqrt(kappa)."""
@@ -304,6 +313,16 @@ def test_the_edge_of_chaos_in_its_usual_form(name, sb2):
 def test_online_descent_is_stable_below_its_critical_rate(rate, is_stable):
     found = predicted("saad-solla", R=0.9, Q=0.9, eta=rate, time=300)
     assert (found["risk"] < 1e-6) is is_stable
+
+
+def test_the_critical_rate_of_online_descent_is_where_a_small_deviation_neither_grows_nor_decays():
+    """What the student has beside the teacher, Q - R^2, from a start next to the teacher."""
+
+    def growth(rate):
+        found = predicted("saad-solla", R=1, Q="1.0000001", eta=rate, time=1)
+        return math.log((found["Q"] - found["R"] ** 2) / 1e-7)
+
+    assert brentq(growth, 3.9, 4.2, xtol=1e-9) == pytest.approx(4.05578, abs=5e-6)
 
 
 def test_a_point_of_online_descent_that_no_vectors_have_is_refused():

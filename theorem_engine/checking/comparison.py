@@ -143,7 +143,8 @@ def _compare_sampled(row: Row, prediction: float, alarm: float) -> tuple[str, fl
     if abs(row.skewness) > SKEWED or row.dominance > DOMINATED:
         rare = f"a few of {row.samples} samples make up the mean: its error is not known without many times as many"
         return CANNOT_TELL, z, None, rare, beyond
-    scale = max(abs(prediction), row.spread, row.scale)
+    # where zero is predicted and all samples are the same, what they are is the only size there is
+    scale = max(abs(prediction), row.spread, row.scale) or max(abs(row.estimate), error)
     visible = ((threshold + POWER) * error + row.systematic) / scale
     if beyond and abs(gap) > threshold * error + row.systematic + 1e-12 * abs(prediction):
         if row.one_size:

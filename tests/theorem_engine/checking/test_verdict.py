@@ -339,3 +339,9 @@ def test_a_prediction_that_is_nothing_but_rounding_is_not_refuted():
     verdict = te.check("liao2026.error-identity", samples=20, **point)
     assert verdict.verdict == AGREES
     assert verdict.rows[0].prediction == 0
+
+
+def test_zero_against_samples_that_are_all_the_same_is_refuted():
+    """Sizes extrapolated leave an error of rounding and no spread: what was found is the only size there is."""
+    row = Row("value", "stub", 0.5, 1e-12, samples=100, degrees=99)
+    assert judge([row], {"value": 0.0}, FALSE_ALARM)[0].verdict == DISAGREES

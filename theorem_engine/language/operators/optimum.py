@@ -176,8 +176,8 @@ class LocalMinimum(Minimum):
 class Root(Searched):
     """The root of an expression in one letter within a range; infinite where the sign never changes.
 
-    The range is scanned on a logarithmic scale when it is positive; ``sign_change="first"`` or
-    ``"last"`` says which root is meant where there are several.
+    The range is scanned on a logarithmic scale when it is positive, at ``scan`` points (a default if 0);
+    ``sign_change="first"`` or ``"last"`` says which root is meant where there are several.
     """
 
     lowering = "root"
@@ -187,12 +187,19 @@ class Root(Searched):
     letter = Part(1, "The unknown.")
     takes_last = Part(4, "Whether the largest root is meant.", bool)
 
-    def __new__(cls, body: Any, letter: Any, low: Any = None, high: Any = None, sign_change: str = "first") -> Any:
+    def __new__(
+        cls, body: Any, letter: Any, low: Any = None, high: Any = None, sign_change: str = "first", scan: int = 0
+    ) -> Any:
         """Bind the letter; without ends, the recipe of the statement must have them."""
         (twin,), (body,) = hygienic((letter,), sympy.sympify(body, strict=True))
         last = sympy.Integer(sign_change == "last")
         ends = (sympy.S.NaN, sympy.S.NaN) if low is None else (sympy.sympify(low), sympy.sympify(high))
-        return sympy.Expr.__new__(cls, body, twin, *ends, last)
+        return sympy.Expr.__new__(cls, body, twin, *ends, last, *([sympy.Integer(scan)] if scan else []))
+
+    @property
+    def scan(self) -> int:
+        """Points looked at before the search narrows; 0 leaves it to the method."""
+        return int(self.args[5]) if len(self.args) > 5 else 0
 
     @property
     def has_range(self) -> bool:
@@ -208,7 +215,8 @@ class Root(Searched):
         """The same root, looked for as this says."""
         (how,) = searches
         last = sympy.Integer(how.sign_change == "last" or self.takes_last)
-        return self.func(self.args[0], self.args[1], sympy.sympify(how.low), sympy.sympify(how.high), last)
+        ends = sympy.sympify(how.low), sympy.sympify(how.high)
+        return self.func(self.args[0], self.args[1], *ends, last, *([sympy.Integer(how.scan)] if how.scan else []))
 
     def partial(self, symbol: Any) -> Any:
         """Implicit function theorem."""

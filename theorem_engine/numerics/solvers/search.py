@@ -25,20 +25,24 @@ def scan_points(low: float, high: float, count: int = SCAN) -> Any:
     return np.linspace(low, high, count)
 
 
-def find_root(function: Callable[[float], float], low: float, high: float, *, last: bool = False) -> float:
+def find_root(
+    function: Callable[[float], float], low: float, high: float, *, last: bool = False, count: int = SCAN
+) -> float:
     """The first (or last) sign change in [low, high], to full precision; infinity if there is none."""
     from scipy.optimize import brentq
 
-    points = scan_points(low, high)
-    values = [function(float(p)) for p in points]
-    order = range(len(points) - 1)
-    for i in reversed(order) if last else order:
-        a, b = values[i], values[i + 1]
-        if a == 0:
-            return float(points[i])
-        if math.isfinite(a) and math.isfinite(b) and (a < 0) != (b < 0):
-            return float(brentq(function, points[i], points[i + 1], xtol=1e-300, rtol=8.9e-16, maxiter=500))
-    return float(points[-1]) if values[-1] == 0 else math.inf
+    points = [float(p) for p in scan_points(low, high, count)]
+    # the scan begins at the end whose sign change is meant, and goes no farther than that
+    if last:
+        points.reverse()
+    before, value = math.nan, math.nan
+    for i, point in enumerate(points):
+        before, value = value, function(point)
+        if value == 0:
+            return point
+        if i and math.isfinite(before) and math.isfinite(value) and (before < 0) != (value < 0):
+            return float(brentq(function, *sorted((points[i - 1], point)), xtol=1e-300, rtol=8.9e-16, maxiter=500))
+    return math.inf
 
 
 def find_minimum(

@@ -12,6 +12,8 @@ from .simulator import simulator
 TOKENS = 1_500_000
 #: Tokens of the sample on which a minimum is searched, and curvatures that it cannot tell from zero.
 SEARCHED, BLUR = 60_000, 0.03
+#: Least part of k along v*, over that along k*, at a mismatched minimum.
+KEPT = 0.5
 #: Largest step of the flow, and largest step times curvature.
 STEP, STIFF = 0.06, 0.35
 
@@ -232,7 +234,7 @@ def mismatched_basin(point, rng, count=2):
         options = {"initial_trust_radius": 0.1, "max_trust_radius": 0.4, "gtol": 1e-5, "maxiter": 30}
         end = minimize(error, begin, jac=gradient, hess=hessian, method="trust-exact", options=options).x
         lowest = float(np.linalg.eigvalsh(hessian(end))[0])
-        is_there = abs(end[1]) > 2 * abs(end[0])
+        is_there = abs(end[1]) > KEPT * abs(end[0])
         if is_there and 1e-7 < abs(lowest) < BLUR:
             raise ValueError(f"the smallest curvature, {lowest:.1g}, is within the noise of the sample")
         if np.max(np.abs(gradient(end))) > 1e-3 and is_there:

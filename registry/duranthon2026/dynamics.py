@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sympy import Abs, And, Eq, Gt, Integer, Matrix, Max, Rational, false, sqrt
+from sympy import Abs, And, Eq, Gt, Integer, Matrix, Max, Min, Piecewise, Rational, false, sqrt
 
 from theorem_engine import (
     REAL,
@@ -53,6 +53,9 @@ e_vv = var("e_vv", r"\partial_{q_{vv}}\mathcal{E}", "derivative of the risk in q
 e_kv = var("e_kv", r"\partial_{q_{kv}}\mathcal{E}", "derivative of the risk in q_kv", REAL)
 lowest = var("lowest", r"\lambda_{\min}", "smallest Hessian eigenvalue in the span of k* and v*", REAL)
 FOUR = (m_kk, m_kv, m_vk, m_vv)
+#: The descent is given up where the part of k along k* exceeds that along v* by more than this; at a matched minimum
+#: there is none along v*.
+KEPT = 2
 #: Where the mismatched minimum is known, and followed from.
 KNOWN = {nu: 2, L: 10}
 SEVEN = {q.name: Output(f"{q.name} ({q.meaning})", REAL) for q in ORDER}
@@ -165,7 +168,8 @@ def where_it_is_known(m):
         "eigenvalues": Output(
             "Hessian eigenvalues in the span of k*, v* and two further directions, falling", optional=True
         ),
-        "exists": Output("whether all of them are positive and k is mainly along v*", existence=True),
+        "weakest": Output("the smallest of them; -1 where the descent leads back to k along k*", REAL, optional=True),
+        "exists": Output("whether all of them are positive and k keeps a part along v*", existence=True),
     },
     assumes=MODEL,
     requires=(FINITE_SPIKE,),
@@ -181,7 +185,10 @@ def where_it_is_known(m):
     notes=(
         "R_kk = R_vv = R_kv = 0 there; its mirror image has the signs of m_kv, m_vk, q_kv changed.",
         "Existence is numerical evidence. Spiked softmax: nu = 1 from L = 7 on (lost in a direction transverse to k* "
-        "and v*), nu = 5 from L = 3 on; max softmax: none at nu = 1, L = 10.",
+        "and v*), nu = 5 from L = 3 on; max softmax: none at nu = 1, L = 10. mismatched-region has the signal at which "
+        "it appears.",
+        "In long sequences its k leans towards k*, with m_kk/m_kv about 0.56 at L = 140 and nu = 8; the descent is "
+        "given up where m_kk exceeds 2 m_kv.",
         "For nu = 1 and 2 at L = 10 its risk exceeds that of uniform attention, 1 - 1/L.",
         "Linear weights have none: as k grows along v* and v shrinks along k*, the risk falls to E L/(E L + nu) in the "
         "spiked task and to 1 - mu^2/E L in the max task, mu the mean of chi* at the hidden position. That limit is "
@@ -208,7 +215,7 @@ def mismatched_minimum(m, *, population):
     norms = {q_kk: m_kk**2 + m_kv**2, q_vv: m_vk**2 + m_vv**2, q_kv: m_kk * m_vk + m_kv * m_vv}
     place = {q.name: norms.get(q, q) for q in ORDER}
     risk = population.risk.at(m, **place)
-    best = LocalMinimum(risk, over=FOUR, basin=m_kv - 2 * Abs(m_kk))
+    best = LocalMinimum(risk, over=FOUR, basin=m_kv - Abs(m_kk) / KEPT)
     inner = Eigenvalues(Matrix(4, 4, lambda i, j: risk.diff(FOUR[i]).diff(FOUR[j])))
     middle, half = e_kk + e_vv, sqrt((e_kk - e_vv) ** 2 + e_kv**2)
     eigenvalues = [*(inner.real(i) for i in range(4)), middle + half, middle + half, middle - half, middle - half]
@@ -221,5 +228,6 @@ def mismatched_minimum(m, *, population):
         "risk": best,
         **place,
         "eigenvalues": eigenvalues,
-        "exists": And(Gt(m_kv, 2 * Abs(m_kk)), Gt(lowest, 0), Gt(middle - half, 0)),
+        "weakest": Piecewise((Min(lowest, middle - half), m_kv > Abs(m_kk) / KEPT), (-1, True)),
+        "exists": And(Gt(m_kv, Abs(m_kk) / KEPT), Gt(lowest, 0), Gt(middle - half, 0)),
     }

@@ -134,14 +134,15 @@ def panels_4(data):
 def fig_5(L=10):
     """Risk of the well-matched minimum of four activations against nu, and of the mismatched one; L = 10, both tasks.
 
-    A mismatched minimum is known for softmax and, at weak signals of the spiked task, for softplus; where it does
-    not exist there is no mark. The dotted line is uniform attention, 1 - 1/L.
+    The mismatched minimum is that of softmax, of erf with the shift -1 (the matched one has the best shift), and at
+    weak signals of the spiked task that of softplus, which moves far out; where it does not exist there is no mark. The
+    dotted line is uniform attention, 1 - 1/L.
     """
     import numpy as np
 
     signals = {"spiked": te.grid(1, 10, 10), "max": te.grid(1, 5, 9)}
     # the softplus minimum is followed up to this signal, in the spiked task only.
-    weak = {"softmax": {"spiked": 10, "max": 5}, "softplus": {"spiked": 2, "max": 0}}
+    weak = {"softmax": {"spiked": 10, "max": 5}, "erf": {"spiked": 10, "max": 5}, "softplus": {"spiked": 2, "max": 0}}
     parts = {}
     for task, places in signals.items():
         part = te.curves("nu", places, minimal(RIVALS, task=task, L=L), "risk")
@@ -149,8 +150,9 @@ def fig_5(L=10):
             here = [float(x) for x in places if float(x) <= reached[task]]
             risks = np.full(part.sizes["nu"], np.nan)
             if here:
+                shift = {"shift": -1} if name == "erf" else {}
                 wrong = te.sweep(
-                    "duranthon2026.mismatched-minimum", errors=False, task=task, activation=name, L=L, nu=here
+                    "duranthon2026.mismatched-minimum", errors=False, task=task, activation=name, L=L, nu=here, **shift
                 )
                 exists = wrong["exists"].values.astype(bool)
                 risks[: len(here)] = np.where(exists, wrong["risk"].values, np.nan)
@@ -175,6 +177,34 @@ def panels_5(data):
         marks.append(Level(data.attrs["uniform"], dash="dotted", tone=BLACK, label="uniform weights"))
         found.append(Panel(marks, NU, Axis("risk", low=0, high=1), f"{task} task"))
     return found
+
+
+@declare_figure(
+    "duranthon2026.mismatched-region-map",
+    title="Where the mismatched minimum exists",
+    marks="DVE",
+    size=(7, 4.5),
+    least={"longest": 3},
+)
+def mismatched_region_map(longest=200):
+    """The signal from which on softmax weights have a mismatched minimum, against the length; spiked task. Ours.
+
+    Above the line descent from k near v* and v near k* ends there, below it goes on to the Bayes risk. Short sequences
+    lose the minimum at a fold, long ones sideways; at L = 2 there is none.
+    """
+    places = [n for n in (3, 4, 5, 6, 7, 8, 10, 14, 20, 35, 60, 100, 200, 400, 1000) if n <= longest]
+    borders = {"softmax": ("duranthon2026.mismatched-region", {"task": "spiked", "activation": "softmax"})}
+    return te.curves("L", places, borders, "nu_low")
+
+
+@mismatched_region_map.panels
+def panels_region(data):
+    """One border, and on which side of it the minimum is."""
+    across = Axis("length $L$", "log")
+    marks = [
+        Curve(data["L"], data["softmax"], dots=True, label=r"smallest curvature zero: a strict minimum above"),
+    ]
+    return [Panel(marks, across, Axis(r"signal $\nu$", low=0), "mismatched minimum, spiked task, softmax weights")]
 
 
 @declare_figure(

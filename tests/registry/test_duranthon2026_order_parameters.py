@@ -127,6 +127,21 @@ def test_the_mismatched_minimum_is_lost_in_short_sequences(nu, L, exists):
     assert predict("mismatched-minimum", "exists", task="spiked", nu=nu, L=L, activation="softmax") is exists
 
 
+@pytest.mark.parametrize(("L", "border"), [(3, 2.2403318), (7, 0.9976689)])
+def test_the_mismatched_minimum_exists_on_one_side_of_its_border(L, border):
+    """The borders are measured on nodes in test_duranthon2026_region."""
+    sides = [predict("mismatched-minimum", "exists", task="spiked", nu=nu, L=L, activation="softmax")
+             for nu in (border * 0.999, border * 1.001)]  # fmt: skip
+    assert sides == [False, True]
+
+
+def test_long_sequences_keep_the_mismatched_minimum():
+    """Its k leans towards k* there: by more than half of what it has along v*."""
+    found = predict("mismatched-minimum", task="spiked", nu=8, L=140, activation="softmax")
+    assert found["exists"] is True
+    assert found["m_kk"] > found["m_kv"] / 2
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize(("nu", "known"), [(1, None), (2, 0.916023823), (5, 0.866121943)])
 def test_the_mismatched_minimum_of_the_max_task(nu, known):

@@ -80,6 +80,23 @@ def sequences(point, rng, count, dimension=DIMENSION):
         yield tokens, hidden
 
 
+def net_sequences(point, rng, count, dimension=DIMENSION):
+    """The same with Gaussian tokens off a scrambled low-discrepancy set for each length: means have less noise."""
+    numbers, weights = lengths(point)
+    if point.get("tokens", "gaussian") != "gaussian":
+        yield from sequences(point, rng, count, dimension)
+        return
+    for length, share in zip(numbers, rng.multinomial(count, weights), strict=True):
+        if share == 0:
+            continue
+        net = qmc.Sobol(length * dimension, rng=rng).random_base2(int(np.ceil(np.log2(share))))[:share]
+        tokens = ndtri(np.clip(net, 1e-12, 1 - 1e-12)).reshape(share, length, dimension)
+        hidden = draw_hidden(point, rng, tokens[:, :, 0])
+        if point["task"] == "spiked":
+            tokens[np.arange(share), hidden, 0] += np.sqrt(float(point["nu"]))
+        yield tokens, hidden
+
+
 def label_noise(point, rng, count):
     """Noise of the labels."""
     return float(point.get("delta", 0.0)) * rng.standard_normal(count)

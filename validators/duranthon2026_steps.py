@@ -4,13 +4,25 @@ from functools import lru_cache
 
 import numpy as np
 
-from .duranthon2026_descent import _answers, _gradient, _losses
-from .duranthon2026_model import ORDER, draw_hidden, labels, lengths, make_vectors, overlaps, posterior, sequences
+from .duranthon2026_descent import _answers, _losses, _mean_gradient
+from .duranthon2026_model import (
+    ORDER,
+    draw_hidden,
+    labels,
+    lengths,
+    make_vectors,
+    net_sequences,
+    overlaps,
+    posterior,
+    sequences,
+)
 from .marion2025 import TOKEN_LAWS
 from .simulator import simulator
 
 #: Tokens that all gradients of a run see together, and sequences of a pilot.
 TOKENS, PILOT = 300_000, 100_000
+#: Sequences of a pilot that are seen at once.
+PART = 1000
 #: Numbers of the tokens that are held at once.
 BLOCK = 2**21
 
@@ -28,7 +40,8 @@ def vector_descent(point, rng, count):
     for run in range(count):
         state = np.stack(make_vectors(point))
         for _ in range(steps):
-            state = state - size * np.stack(_gradient(point, rng, *state, batch))
+            net = net_sequences(point, rng, batch, state.shape[1])
+            state = state - size * np.stack(_mean_gradient(point, net, *state, batch))
         for name, value in zip(ORDER, overlaps(*state), strict=True):
             results[name][run] = value
         results["risk"][run] = np.mean(_losses(point, rng, *state, batch))
@@ -66,25 +79,64 @@ def vector_stochastic_descent(point, rng, count):
     return results
 
 
-def _slopes(point, rng, count):
-    """Squared errors of the posterior mean, and its slopes in k and v along k*, v* and one direction beside."""
-    errors, moves = [], []
-    for tokens, hidden in sequences(point, rng, count, 3):
-        chances, values = posterior(point, tokens[:, :, 0]), tokens[:, :, 1]
-        answer = np.einsum("nl,nl->n", chances, values)
-        errors.append((labels(point, rng, tokens, hidden) - answer) ** 2)
-        bent = chances * (values - answer[:, None])
-        moves.append(np.concatenate([np.einsum("nl,nld->nd", c, tokens) for c in (bent, chances)], axis=1))
-    return np.concatenate(errors), np.concatenate(moves)
+class _Seen:
+    """What slopes at the best weights are made of, given scores chi* and position; values are averaged over.
+
+    Along a direction with the components t of k and u of v (along k*, along v*, beside) the prediction p.z moves by
+    z.A z + b.z + c in the values z, and by a normal number for the direction beside, where A = t_2 J, b = t_1 J chi +
+    u_2 p and c = u_1 p.chi: the mean square is that of a quadratic form of standard normals.
+    """
+
+    def __init__(self, point, tokens, hidden):
+        chi, chances = tokens[:, :, 0], posterior(point, tokens[:, :, 0])
+        self.chances, self.centre = chances, np.einsum("nl,nl->n", chances, chi)
+        self.pulled = chances * (chi - self.centre[:, None])
+        self.square = np.einsum("nl,nl->n", chances, chances)
+        self.trace = 1 - self.square
+        self.trace_2 = self.square - 2 * np.einsum("nl,nl,nl->n", chances, chances, chances) + self.square**2
+        miss = -chances
+        miss[np.arange(len(hidden)), hidden] += 1
+        noise = float(point.get("delta", 0.0)) ** 2
+        self.error = np.einsum("nl,nl->n", miss, miss) + noise
+        bent = chances * (miss - np.einsum("nl,nl->n", chances, miss)[:, None])
+        # (y - f)^2 times the squared slope beside k* and v*, in k and in v
+        self.costs = self.error * (self.trace_2 + self.square) + 2 * np.einsum("nl,nl->n", bent, bent)
+
+    def squares(self, axis):
+        """Mean squared slopes along a direction (t, u)."""
+        t, u = axis[:3], axis[3:]
+        linear = t[0] * self.pulled + u[1] * self.chances
+        trace, level = t[1] * self.trace, u[0] * self.centre
+        quadratic = trace**2 + 2 * t[1] ** 2 * self.trace_2 + 2 * level * trace + level**2
+        beside = t[2] ** 2 * self.trace_2 + u[2] ** 2 * self.square
+        return quadratic + np.einsum("nl,nl->n", linear, linear) + beside
+
+
+def _seen(point, rng, count):
+    """Sequences, of which scores and positions are drawn."""
+    for tokens, hidden in sequences(point, rng, count, 1):
+        yield _Seen(point, tokens, hidden)
 
 
 @lru_cache(maxsize=64)
 def _first_axes(pairs, items):
     """Directions of the largest and of the least curvature, and the largest, on sequences of their own."""
     point = {**dict(items), "L": dict(pairs)}
-    _, moves = _slopes(point, np.random.default_rng([2509, 21941]), PILOT)
-    curvatures, axes = np.linalg.eigh(2 * moves.T @ moves / len(moves))
-    return curvatures[-1], axes[:, -1], axes[:, 0]
+    rng, axes = np.random.default_rng([2509, 21941]), np.eye(6)
+    # a quadratic form is known by its values on the axes and on their sums
+    tried = [axes[i] + (axes[j] if j < i else 0) for i in range(6) for j in range(i + 1)]
+    total = np.zeros(len(tried))
+    # in small blocks: whoever measures what a sample takes meets a pilot too
+    for _ in range(PILOT // PART):
+        total += sum(np.array([one.squares(a).sum() for a in tried]) for one in _seen(point, rng, PART))
+    forms = iter(2 * total / PILOT)
+    hessian = np.zeros((6, 6))
+    hessian[np.tril_indices(6)] = list(forms)
+    own = np.diag(hessian).copy()
+    for i, j in zip(*np.tril_indices(6, -1), strict=True):
+        hessian[i, j] = hessian[j, i] = (hessian[i, j] - own[i] - own[j]) / 2
+    curvatures, vectors = np.linalg.eigh(hessian)
+    return curvatures[-1], vectors[:, -1], vectors[:, 0]
 
 
 # curvatures along axes of a pilot are off by the square of what these are turned by
@@ -98,12 +150,12 @@ def curvatures_at_best(point, rng, count):
     numbers, shares = lengths(point)
     items = tuple((name, point[name]) for name in ("task", "nu", "delta") if name in point)
     largest, top, bottom = _first_axes(tuple(zip(numbers.tolist(), shares.tolist(), strict=True)), items)
-    errors, moves = _slopes(point, rng, count)
-    steep = 2 * (moves @ top) ** 2
+    drawn = list(_seen(point, rng, count))
+    steep = np.concatenate([2 * one.squares(top) for one in drawn])
     return {
         # 2/lambda to first order around the pilot's
         "step_bound": (2 - (steep - largest) * 2 / largest) / largest,
-        "rate": 2 * (moves @ bottom) ** 2,
-        "floor": errors * (moves[:, 2] ** 2 + moves[:, 5] ** 2),
-        "bayes": errors,
+        "rate": np.concatenate([2 * one.squares(bottom) for one in drawn]),
+        "floor": np.concatenate([one.costs for one in drawn]),
+        "bayes": np.concatenate([one.error for one in drawn]),
     }

@@ -8,6 +8,7 @@ import pytest
 from theorem_engine.validators import duranthon2026 as simulators
 from theorem_engine.validators import duranthon2026_descent as descent
 from theorem_engine.validators import duranthon2026_model as model
+from theorem_engine.validators import duranthon2026_steps as steps
 
 POINT = {"m_kk": 0.9, "m_kv": -0.3, "m_vk": 0.25, "m_vv": 0.8, "q_kk": 1.07, "q_vv": 0.8325, "q_kv": -0.065}
 COUNT = 60_000
@@ -234,3 +235,28 @@ def test_a_minimum_as_shallow_as_the_noise_is_left_open():
     point = {"task": "max", "nu": 5.0, "L": 10, "activation": "softmax"}
     with pytest.raises(ValueError, match="noise"):
         descent.mismatched_basin(point, np.random.default_rng(28), 2)
+
+
+@pytest.mark.parametrize("task", ["spiked", "max"])
+def test_curvatures_averaged_over_values_are_those_of_drawn_slopes(task):
+    """Mean squares of slopes along a direction, and the cost of noise, with values drawn: four standard errors."""
+    point = {"task": task, "nu": 1.5, "L": 3, "delta": 0.4}
+    axis = np.array([0.5, -0.7, 0.3, 0.6, 0.4, -0.2])
+    errors, moves = [], []
+    rng = np.random.default_rng(41)
+    for tokens, hidden in model.sequences(point, rng, COUNT, 3):
+        chances, values = model.posterior(point, tokens[:, :, 0]), tokens[:, :, 1]
+        answer = np.einsum("nl,nl->n", chances, values)
+        errors.append((model.labels(point, rng, tokens, hidden) - answer) ** 2)
+        bent = chances * (values - answer[:, None])
+        moves.append(np.concatenate([np.einsum("nl,nld->nd", c, tokens) for c in (bent, chances)], axis=1))
+    error, move = np.concatenate(errors), np.concatenate(moves)
+    seen = list(steps._seen(point, np.random.default_rng(42), COUNT))
+    pairs = [
+        ((move @ axis) ** 2, np.concatenate([one.squares(axis) for one in seen])),
+        (error * (move[:, 2] ** 2 + move[:, 5] ** 2), np.concatenate([one.costs for one in seen])),
+        (error, np.concatenate([one.error for one in seen])),
+    ]
+    for drawn, averaged in pairs:
+        assert averaged.std() < drawn.std()
+        assert abs(drawn.mean() - averaged.mean()) < 4 * np.sqrt((drawn.var() + averaged.var()) / COUNT)

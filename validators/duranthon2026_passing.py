@@ -17,9 +17,11 @@ def pass_messages(point: Point, rng: Generator) -> tuple[Array, Array]:
     tokens = np.concatenate([x for x, _ in blocks]).reshape(-1, dimension)
     labels = np.concatenate([y for _, y in blocks])
     alpha, known = n / dimension, float(point["overlap"])
-    vectors = np.sqrt(known * (1 - known)) * rng.standard_normal((2, dimension)) / np.sqrt(dimension)
-    vectors[0, 0] += known
-    vectors[1, 1] += known
+    # overlap and norm are those asked for, not only in the mean: their noise would pass through every step
+    vectors = rng.standard_normal((2, dimension))
+    vectors[:, :2] = 0.0
+    vectors *= np.sqrt(known * (1 - known)) / np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[0, 0], vectors[1, 1] = known, known
     # precisions that belong to posterior means of this overlap
     precision = np.full(2, known / (1 - known))
     pull = np.zeros((2, n, length))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import erfc, expit, softmax
 
 from .simulator import simulator
 
@@ -42,15 +42,24 @@ def hidden_first(point: Point, rng: Generator, count: int) -> Array:
     return scores
 
 
-def _weigh(name: str, scores: Array, values: Array) -> tuple[Array, Array]:
+def _weigh(name: str, scores: Array, values: Array, shift: float = 0.0) -> tuple[Array, Array]:
     """Weights, and the derivative of sum(weights * values) in the scores."""
     if name == "linear":
         return 1 + scores, values
+    if name == "erf":
+        return erfc(-(shift + scores)), 2 / np.sqrt(np.pi) * np.exp(-((shift + scores) ** 2)) * values
+    if name == "softplus":
+        kernel = np.logaddexp(0, scores)
+        total = np.sum(kernel, axis=1, keepdims=True)
+        answer = np.sum(kernel * values, axis=1, keepdims=True) / total
+        return kernel / total, expit(scores) / total * (values - answer)
     weights = softmax(scores, axis=1)
     return weights, weights * (values - np.sum(weights * values, axis=1, keepdims=True))
 
 
-def _proximal(name: str, omega: Array, w: Array, y: Array, widths: tuple[float, float]) -> tuple[Array, Array, Array]:
+def _proximal(
+    name: str, omega: Array, w: Array, y: Array, widths: tuple[float, float], shift: float = 0.0
+) -> tuple[Array, Array, Array]:
     """Minimiser (chi, z) of |chi-omega|^2/(2 V_k) + |z-w|^2/(2 V_v) + (y - sigma.z)^2/2, and the residual y - sigma.z.
 
     Gauss-Newton in all 2 L unknowns at once: the normal matrix is diagonal plus a matrix of rank one. Steps are
@@ -60,7 +69,7 @@ def _proximal(name: str, omega: Array, w: Array, y: Array, widths: tuple[float, 
     chi, z = omega.copy(), w.copy()
 
     def height(chi: Array, z: Array, here: Array) -> tuple[Array, Array]:
-        miss = y[here] - np.sum(_weigh(name, chi, z)[0] * z, axis=1)
+        miss = y[here] - np.sum(_weigh(name, chi, z, shift)[0] * z, axis=1)
         near = np.sum((chi - omega[here]) ** 2, axis=1) / width_k + np.sum((z - w[here]) ** 2, axis=1) / width_v
         return (near + miss**2) / 2, miss
 
@@ -68,7 +77,7 @@ def _proximal(name: str, omega: Array, w: Array, y: Array, widths: tuple[float, 
     value, miss = height(chi, z, here)
     for _ in range(STEPS):
         x, u = chi[here], z[here]
-        weights, slope = _weigh(name, x, u)
+        weights, slope = _weigh(name, x, u, shift)
         lack_k, lack_v = omega[here] - x, w[here] - u
         stiff = 1 + width_k * np.sum(slope**2, axis=1) + width_v * np.sum(weights**2, axis=1)
         along = miss[here] - np.sum(slope * lack_k, axis=1) - np.sum(weights * lack_v, axis=1)
@@ -115,10 +124,11 @@ def _one_block(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     y = z_star[:, 0] + delta * rng.standard_normal(count)
     omega = m_k * chi_star + np.sqrt(max(q_k - m_k**2, 0.0)) * rng.standard_normal(chi_star.shape)
     w = m_v * z_star + np.sqrt(max(q_v - m_v**2, 0.0)) * rng.standard_normal(chi_star.shape)
-    chi, z, miss = _proximal(name, omega, w, y, widths)
+    shift = float(point.get("shift") or 0.0)
+    chi, z, miss = _proximal(name, omega, w, y, widths, shift)
     pull_k, pull_v = (chi - omega) / widths[0], (z - w) / widths[1]
     share_k, share_v = alpha / float(point["r_k"]), alpha / float(point["r_v"])
-    fresh = y - np.sum(_weigh(name, omega, w)[0] * w, axis=1)
+    fresh = y - np.sum(_weigh(name, omega, w, shift)[0] * w, axis=1)
     return {
         "risk": fresh**2,
         "train_error": miss**2,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import softmax
+from scipy.special import erfc, expit, softmax
 
 from .simulator import simulator
 
@@ -67,8 +67,17 @@ def draw_blocks(
         yield tokens, tokens[every, hidden, 1] + delta * rng.standard_normal(n)
 
 
-def _attend(name: str, scores: Array, values: Array) -> tuple[Array, Array, Array]:
+def _attend(name: str, scores: Array, values: Array, shift: float = 0.0) -> tuple[Array, Array, Array]:
     """Weights, predictions, and the derivative of the prediction in the scores."""
+    if name == "erf":
+        weights = erfc(-(shift + scores))
+        bent = 2 / np.sqrt(np.pi) * np.exp(-((shift + scores) ** 2))
+        return weights, np.sum(weights * values, axis=1), bent * values
+    if name == "softplus":
+        kernel = np.logaddexp(0, scores)
+        total = np.sum(kernel, axis=1, keepdims=True)
+        answer = np.sum(kernel * values, axis=1) / total[:, 0]
+        return kernel / total, answer, expit(scores) / total * (values - answer[:, None])
     if name == "softmax":
         weights = softmax(scores, axis=1)
         answer = np.sum(weights * values, axis=1)
@@ -79,12 +88,19 @@ def _attend(name: str, scores: Array, values: Array) -> tuple[Array, Array, Arra
     raise ValueError(f"no activation {name!r} is trained here")
 
 
+def shift_of(point: Point) -> float:
+    """The shift inside 1 + erf; zero if a point has none."""
+    given = point.get("shift")
+    return 0.0 if given is None else float(given)
+
+
 class TrainingSet:
     """Tokens in blocks and the penalised loss with its gradient."""
 
     def __init__(self, point: Point, rng: Generator) -> None:
         self.count, self.dimension = sizes(point)
         self.length, self.activation = int(point["L"]), str(point["activation"])
+        self.shift = shift_of(point)
         self.ridge = float(point["r_k"]), float(point["r_v"])
         kind = np.dtype(point.get("tokens_type", "float64")).type
         if self.count * self.length * self.dimension * np.dtype(kind).itemsize > MEMORY:
@@ -99,7 +115,7 @@ class TrainingSet:
         for tokens, labels in self.blocks:
             fields = np.asarray(tokens @ vectors.astype(tokens.dtype), dtype=float)
             fields = fields.reshape(-1, self.length, 2)
-            weights, answer, slope = _attend(self.activation, fields[:, :, 0], fields[:, :, 1])
+            weights, answer, slope = _attend(self.activation, fields[:, :, 0], fields[:, :, 1], self.shift)
             miss = answer - labels
             value += float(miss @ miss) / 2
             pull = np.stack([miss[:, None] * slope, miss[:, None] * weights], axis=-1).reshape(-1, 2)
@@ -113,7 +129,7 @@ class TrainingSet:
         total = 0.0
         for tokens, labels in self.blocks:
             fields = (tokens @ vectors.astype(tokens.dtype)).astype(float).reshape(-1, self.length, 2)
-            answer = _attend(self.activation, fields[:, :, 0], fields[:, :, 1])[1]
+            answer = _attend(self.activation, fields[:, :, 0], fields[:, :, 1], self.shift)[1]
             total += float(np.sum((labels - answer) ** 2))
         return total / self.count
 
@@ -201,7 +217,9 @@ def empirical_risk(point: Point, rng: Generator, count: int) -> dict[str, Array]
             {
                 "V_k": response_k,
                 "V_v": response_v,
-                "risk": fresh_risk(point, rng, key, value, lambda s, z, name=name: _attend(name, s, z)[1]),
+                "risk": fresh_risk(
+                    point, rng, key, value, lambda s, z, name=name, c=data.shift: _attend(name, s, z, c)[1]
+                ),
                 "train_error": data.train_error(vectors),
                 "objective": objective,
                 "m_k": key[0],

@@ -19,6 +19,7 @@ from theorem_engine import (
 from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
+    LONGEST_SEARCHED,
     LONGEST_SOFTMAX,
     ONE_SET,
     UNIT,
@@ -32,7 +33,6 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     V_v,
     Vh_k,
     Vh_v,
-    activation,
     alpha,
     branch,
     chi,
@@ -62,6 +62,7 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     s_v,
     score,
     tau,
+    trained_activation,
     w,
     y,
     z,
@@ -77,7 +78,7 @@ from theorem_engine.registry.duranthon2026.finite_sample_tuning import (
     default_draws,
     tuned_equations,
 )
-from theorem_engine.registry.duranthon2026.notation import RISK, delta, nu, task
+from theorem_engine.registry.duranthon2026.notation import RISK, SHIFT_RULES, delta, nu, shift, task
 from theorem_engine.registry.duranthon2026.sample_loss import proximal_point, weights
 from theorem_engine.registry.duranthon2026.tasks import ARGMAX, FINITE_SPIKE, hidden_first, task_of
 
@@ -106,6 +107,10 @@ DOUBTS = (
 NOT_LONG = Holds(
     L <= LONGEST_SOFTMAX, f"L is at most {LONGEST_SOFTMAX} with softmax weights", only=("activation", "softmax")
 )
+NOT_LONG_SEARCHED = tuple(
+    Holds(L <= LONGEST_SEARCHED, f"L is at most {LONGEST_SEARCHED} with {name} weights", only=("activation", name))
+    for name in ("erf", "softplus")
+)
 REPLICA = (*FINITE_MODEL, "replica symmetry at zero temperature: a result of the replica method, not a theorem")
 NOTES = (
     "Objective 1/2 sum (y - f)^2 + r_k |k|^2/2 + r_v |v|^2/2: with sum (y - f)^2 + r |.|^2/2 the strengths are twice "
@@ -117,6 +122,8 @@ NOTES = (
     "less than 0.3 per cent of jumps: 322 z-scores of rms 1.14. The replicon is derived only.",
     "Where proximal points jump the mean squares in the replicon are formally infinite: its value and error there are "
     "those of the draws, and the error covers less often than it says.",
+    "For erf and softplus weights no bound is known that makes a proximal point certain: it is always the lowest of "
+    "those found from omega, from equal scores and from near each vertex.",
     "Max task, nu = oo, no noise: k = oo k*, v = v* is realisable and the risk falls as r_k -> 0.",
     "Linear weights may have a second solution with both overlaps negative and a larger objective (spiked, nu = 4, "
     "alpha = 8), which the uninformed start may lead to; the informed start leads to the minimiser.",
@@ -152,11 +159,12 @@ def value_fields(delta):
 def channel(m, draws, bodies):
     """Means of functions of the fields and of their proximal point."""
     per_token, per_sample, fields = score_fields(task_of(m))
-    hat = proximal_point(m.activation, m.L)
+    shift = shift_of(m)
+    hat = proximal_point(m.activation, m.L, shift)
     found = {
         chi_hat: hat.at(chi),
         z_hat: hat.at(z),
-        rho: y - TokenSum(weights(m.activation).xreplace({chi: chi_hat}) * z_hat),
+        rho: y - TokenSum(weights(m.activation, shift).xreplace({chi: chi_hat}) * z_hat),
         jumped: hat.jumps,
         f_k: (chi_hat - omega) / V_k,
         f_v: (z_hat - w) / V_v,
@@ -172,9 +180,16 @@ def channel(m, draws, bodies):
     )
 
 
-def responses(activation, L):
+def shift_of(m):
+    """The shift inside 1 + erf, where the setting has such a letter; zero if it is not given."""
+    if m.activation != "erf" or not m.has("shift") or m.shift is None:
+        return Integer(0)
+    return m.shift
+
+
+def responses(m):
     """Squares of the responses of a sample to its cavity fields, and the one against a cross overlap."""
-    hat = proximal_point(activation, L)
+    hat = proximal_point(m.activation, m.L, shift_of(m))
     kk, kv, vk, vv = (hat.response(moved, field) for moved in (chi - omega, z - w) for field in (omega, w))
     return {"kk": kk.square, "kv": kv.square, "vk": vk.square, "vv": vv.square, "cross": kk.dot(vv) + kv.dot(vk)}
 
@@ -219,11 +234,13 @@ def starts(m):
     if isinstance(m.r_k, str) or isinstance(m.r_v, str):
         return BOX
     task = task_of(m)
-    scale = 1 / m.L if m.activation == "linear" else Integer(1)
+    scale = {"linear": 1 / m.L, "erf": Rational(1, 2)}.get(m.activation, Integer(1))
     if m.activation == "linear":
         size = (sqrt(m.nu) if task.is_marked else 1) * (1 - scale)
     else:
         size = Integer(2) if task is ARGMAX else sqrt(m.nu) if task.is_marked else m.nu / (1 + m.nu / 2)
+    if m.activation == "erf":
+        size = size / 2
     known = m.branch == "informed"
     begin_k = size if known else Rational(1, 20)
     begin_v = scale * (Rational(7, 10) if known else Rational(1, 20))
@@ -273,12 +290,13 @@ TRAINED = (
     costly=True,
     title="Test risk of empirical risk minimisation",
     source=Source("2509.21936", "Result 5.1"),
-    given=(task, nu, L, delta, alpha, activation, r_k, r_v, branch, draws),
+    given=(task, nu, L, delta, alpha, trained_activation, shift, r_k, r_v, branch, draws),
+    given_rules=SHIFT_RULES,
     outputs={**OUTPUTS, **ONLY_TUNED},
     assumes=REPLICA,
     regime=ONE_SET,
     needs={"population": "duranthon2026.manifold-risk", "untuned": "duranthon2026.erm-risk"},
-    requires=(FINITE_SPIKE, NOT_LONG),
+    requires=(FINITE_SPIKE, NOT_LONG, *NOT_LONG_SEARCHED),
     recipe=starts,
     doubts=DOUBTS,
     error_kind="statistical",
@@ -295,7 +313,7 @@ def erm_risk(m, *, population, untuned):
     draws = default_draws(m)
     if isinstance(m.r_k, str) or isinstance(m.r_v, str):
         return tuned_equations(m, untuned, OUTPUTS, draws)
-    seen, moved = channel(m, draws, MEANS), channel(m, draws, responses(m.activation, m.L))
+    seen, moved = channel(m, draws, MEANS), channel(m, draws, responses(m))
     return {
         **order_equations(m, seen.mean),
         "risk": population.at(m, m_kk=m_k, m_vv=m_v, q_kk=q_k, q_vv=q_v),

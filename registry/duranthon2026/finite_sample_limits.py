@@ -5,7 +5,14 @@ from dataclasses import replace
 from sympy import Integer, sqrt
 
 from theorem_engine import NONNEGATIVE, Integers, Interval, Limit, Output, Source, corollary, result
-from theorem_engine.registry.duranthon2026.finite_sample import DOUBTS, NOTES, OUTPUTS, REPLICA, TRAINED
+from theorem_engine.registry.duranthon2026.finite_sample import (
+    DOUBTS,
+    NOT_LONG_SEARCHED,
+    NOTES,
+    OUTPUTS,
+    REPLICA,
+    TRAINED,
+)
 from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     FINITE_MODEL,
     LONGEST_SOFTMAX,
@@ -20,6 +27,7 @@ from theorem_engine.registry.duranthon2026.finite_sample_notation import (
     fixed_r_v,
     m_v,
     q_v,
+    trained_activation,
 )
 from theorem_engine.registry.duranthon2026.finite_sample_tuning import (
     BOX,
@@ -28,7 +36,16 @@ from theorem_engine.registry.duranthon2026.finite_sample_tuning import (
     default_draws,
     tuned_equations,
 )
-from theorem_engine.registry.duranthon2026.notation import RISK, UP_TO_INFINITY, delta, nu, task, var
+from theorem_engine.registry.duranthon2026.notation import (
+    RISK,
+    SHIFT_RULES,
+    UP_TO_INFINITY,
+    delta,
+    nu,
+    shift,
+    task,
+    var,
+)
 from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE
 
 tuned_L = var("L", "L", "tokens in a sequence", Integers(2, LONGEST_SOFTMAX), typical=(2, 3))
@@ -43,12 +60,13 @@ c = var("c", "c", "weight of the risk in q_v - m_v^2", NONNEGATIVE)
     costly=True,
     title="Test risk of empirical risk minimisation at the best ridge strengths",
     source=Source("2509.21936", "Figure 3"),
-    given=(task, nu, tuned_L, delta, alpha, activation, draws),
+    given=(task, nu, tuned_L, delta, alpha, trained_activation, shift, draws),
+    given_rules=SHIFT_RULES,
     outputs={**OUTPUTS, **STRENGTHS},
     assumes=REPLICA,
     regime=ONE_SET,
     needs={"risk": "duranthon2026.erm-risk"},
-    requires=(FINITE_SPIKE,),
+    requires=(FINITE_SPIKE, *NOT_LONG_SEARCHED),
     recipe=BOX,
     doubts=DOUBTS,
     error_kind="statistical",

@@ -27,6 +27,12 @@ L = var("L", "L", "tokens in a sequence", Integers(2, LONGEST_LINEAR), typical=(
 activation = var(
     "activation", r"\sigma", "how scores become weights: softmax, or linear 1 + chi", Choice(("softmax", "linear"))
 )
+#: Most tokens of weights whose proximal point is always looked for from all starts.
+LONGEST_SEARCHED = 16
+trained_activation = var(
+    "activation", r"\sigma", "how scores become weights: softmax, linear 1 + chi, 1 + erf(shift + chi), or softplus, "
+    "normalised", Choice(("softmax", "linear", "erf", "softplus")),
+)  # fmt: skip
 branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*, v* or knowing nothing of them",
              Choice(("informed", "uninformed")), default="informed")  # fmt: skip
 learner_branch = var("branch", r"\mathrm{branch}", "where the iteration starts: near k*, v* or knowing nothing of them",

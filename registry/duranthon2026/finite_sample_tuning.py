@@ -11,7 +11,7 @@ BOX = dict.fromkeys((r_k, r_v), Search(exp(-7), exp(5), slopes=False))
 #: Distance from the middle of the box, on the logarithmic scale, from which on is its boundary.
 REACH = 6 - Rational(1, 20)
 #: The draws over those that the search uses: 2^12 by default.
-SHARE = {"softmax": 4, "linear": 16}
+SHARE = {"softmax": 4, "linear": 16, "erf": 4, "softplus": 4}
 
 best_k = var("best_k", r"r_k^\star", "minimising ridge strength of k", NONNEGATIVE)
 best_v = var("best_v", r"r_v^\star", "minimising ridge strength of v", NONNEGATIVE)
@@ -32,7 +32,7 @@ def default_draws(m):
     """Enough for an error of about 0.0005 in the risk; linear weights are cheaper, and average over their tokens."""
     if m.draws is not None:
         return m.draws
-    return Integer(2**14) if m.activation == "softmax" else Max(2**12, Integer(2**18) / Max(4, m.L))
+    return Integer(2**14) if m.activation != "linear" else Max(2**12, Integer(2**18) / Max(4, m.L))
 
 
 def tuned_equations(m, risk, names, draws):

@@ -45,7 +45,9 @@ def where_to_look(m):
     given=(task, L, followed_activation, shift),
     given_rules=SHIFT_RULES,
     outputs={
-        "nu_low": Output("least signal at which it exists, of those looked at; infinite if none is met", UP_TO_INFINITY),
+        "nu_low": Output(
+            "least signal at which it exists, of those looked at; infinite if none is met", UP_TO_INFINITY
+        ),
         "on_boundary": Output("whether it exists at the weakest signal that is looked at, and may at weaker ones"),
     },
     assumes=(*MODEL, "signals from 1/2 to 8 are looked at, from 1/2 to 4 in the max task"),

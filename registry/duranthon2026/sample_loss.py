@@ -40,7 +40,7 @@ phi is strictly convex in that ball, and the stationary point is the lowest.
 
 from sympy import Abs, Rational, exp, sqrt
 
-from theorem_engine import Proximal, TokenLogSum, TokenMax, TokenSum, positive_part
+from theorem_engine import Proximal, TokenLogSum, TokenMax, TokenSum, normal_cdf, positive_part, softplus
 from theorem_engine.registry.duranthon2026.finite_sample_notation import V_k, V_v, chi, omega, tried, w, y, z
 
 #: Logit of the starts near a vertex of the simplex.
@@ -49,23 +49,30 @@ VERTEX = 6
 SKEW = 1 / (3 * sqrt(3))
 
 
-def weights(activation):
+def weights(activation, shift=0):
     """How the scores of a sample become weights."""
-    return 1 + chi if activation == "linear" else exp(chi - TokenLogSum(chi))
+    if activation == "linear":
+        return 1 + chi
+    if activation == "erf":
+        return 2 * normal_cdf(sqrt(2) * (shift + chi))
+    if activation == "softplus":
+        return softplus(chi) / TokenSum(softplus(chi))
+    return exp(chi - TokenLogSum(chi))
 
 
-def loss(activation):
+def loss(activation, shift=0):
     """Half the squared residual, and the cost of moving away from the cavity fields."""
-    residual = y - TokenSum(weights(activation) * z)
+    residual = y - TokenSum(weights(activation, shift) * z)
     return TokenSum((chi - omega) ** 2) / (2 * V_k) + TokenSum((z - w) ** 2) / (2 * V_v) + residual**2 / 2
 
 
-def proximal_point(activation, L):
+def proximal_point(activation, L, shift=0):
     """The minimiser of the loss over the scores and values of a sample.
 
-    Softmax weights are tried from the uniform point and from near each vertex too, unless the first minimum is certain.
+    All but linear weights are tried from the uniform point and from near each vertex too, softmax weights unless the
+    first minimum is certain; of the others no such bound is known here.
     """
-    objective = loss(activation)
+    objective = loss(activation, shift)
     if activation == "linear":
         return Proximal(objective, over=(chi, z))
     middle = TokenSum(omega) / L
@@ -74,7 +81,7 @@ def proximal_point(activation, L):
         over=(chi, z),
         starts=({chi: middle}, {chi: middle + VERTEX * (tried - 1 / L)}),
         each=tried,
-        certain=lambda height: is_lowest(height, L),
+        **({"certain": lambda height: is_lowest(height, L)} if activation == "softmax" else {}),
     )
 
 

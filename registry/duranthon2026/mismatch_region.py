@@ -1,9 +1,8 @@
 """Where the mismatched minimum exists: the signals between which it is a strict minimum, for each length."""
 
-from sympy import And, Gt, Integer, Piecewise, Rational, oo
+from sympy import Integer, Piecewise, Rational, oo
 
 from theorem_engine import REAL, Activation, Output, Root, Search, Source, result
-from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.duranthon2026.notation import (
     ACTIVATIONS,
     MODEL,
@@ -48,15 +47,11 @@ def where_to_look(m):
         "nu_low": Output(
             "least signal at which it exists, of those looked at; infinite if none is met", UP_TO_INFINITY
         ),
-        "on_boundary": Output("whether it exists at the weakest signal that is looked at, and may at weaker ones"),
     },
     assumes=(*MODEL, "signals from 1/2 to 8 are looked at, from 1/2 to 4 in the max task"),
     needs={"minimum": "duranthon2026.mismatched-minimum"},
     recipe=where_to_look,
-    checks=(
-        "duranthon2026_region.border_of_minimum",
-        Unchecked("on_boundary", because="says that no border was met; where one is, its signal is measured"),
-    ),
+    checks=("duranthon2026_region.border_of_minimum",),
     marks="DVE",
     notes=(
         "Seen from strong to weak signals: the first at which the smallest Hessian eigenvalue of mismatched-minimum is "
@@ -64,6 +59,8 @@ def where_to_look(m):
         "Spiked softmax: none at L = 2; at L = 3 two stationary points of the span of k* and v* meet at the border, "
         "at L = 7 the minimum gives way sideways, to a direction beside k* and v*.",
         "Long sequences do not remove it: from L = 7 on, in the spiked task, it is there from nu about one.",
+        "A value of 1/2 says that it exists at the weakest signal that is looked at, and perhaps at weaker ones: erf "
+        "weights with the shift -1, at L = 10 and 30.",
         "The shape of the minimum is k along v* and v along k*, with a part of k along k* that grows with the length.",
     ),
 )
@@ -75,5 +72,4 @@ def mismatched_region(m, *, minimum):
         border: found,
         strong: minimum.weakest.at(m, nu=strongest),
         "nu_low": Piecewise((border, border <= strongest), (weakest, strong > 0), (oo, True)),
-        "on_boundary": And(Gt(border, strongest), Gt(strong, 0)),
     }

@@ -25,6 +25,7 @@ FEWER = {
     "duranthon2026.softplus-risk": 4, "marion2025.gradient-flow": 3, "duranthon2026.minimal-risk": 15,
     "duranthon2026.population-risk": 10, "duranthon2026.variable-length": 15, "duranthon2026.erf-risk": 20,
     "duranthon2026.manifold-risk": 20, "duranthon2026.excess-identity": 20, "duranthon2026.large-sample-limit": 15,
+    "duranthon2026.mismatched-region": 1,
 }  # fmt: skip
 #: Random steps are drawn in double precision: there is no truth beyond it.
 DRAWN = {"marion2025.stochastic-pgd"}

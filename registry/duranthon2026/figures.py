@@ -192,7 +192,7 @@ def mismatched_region_map(longest=200):
     Above the line descent from k near v* and v near k* ends there, below it goes on to the Bayes risk. Short sequences
     lose the minimum at a fold, long ones sideways; at L = 2 there is none.
     """
-    places = [n for n in (3, 4, 5, 6, 7, 8, 10, 14, 20, 35, 60, 100, 200, 400, 1000) if n <= longest]
+    places = [n for n in (3, 4, 5, 6, 8, 12, 20, 50, 200, 1000) if n <= longest]
     borders = {"softmax": ("duranthon2026.mismatched-region", {"task": "spiked", "activation": "softmax"})}
     return te.curves("L", places, borders, "nu_low")
 

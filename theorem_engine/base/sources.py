@@ -130,7 +130,8 @@ def _closure(module: str) -> list[tuple[str, str]]:
             continue
         content = _bytes(path)
         found[name] = digest([content])
-        waiting += [other for other in _imports(name, path, content) if _is_ours(other) or _is_near(other, own)]
+        imports = _imports(name, path.name == "__init__.py", content)
+        waiting += [other for other in imports if _is_ours(other) or _is_near(other, own)]
     return sorted(found.items())
 
 
@@ -153,9 +154,10 @@ def _file(module: str) -> Path | None:
     return Path(location) if location else None
 
 
-def _imports(module: str, path: Path, content: bytes) -> list[str]:
+@cache
+def _imports(module: str, is_package: bool, content: bytes) -> tuple[str, ...]:
     """Names of modules that a source file imports anywhere, in a function too; whether each exists is not asked."""
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    package = module if is_package else module.rpartition(".")[0]
     names = []
     for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Import):
@@ -164,4 +166,4 @@ def _imports(module: str, path: Path, content: bytes) -> list[str]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    return names
+    return tuple(names)

@@ -323,7 +323,12 @@ class _Author:
     def _tell(self, found: Stated, asides: Iterable[Aside], told: dict[Tree, set[Any]]) -> None:
         """What was not told before: sentences with their equations."""
         said: set[Any] = set().union(*told.values())
+        above = set(said)
         for aside in asides:
+            if aside.again is not None and aside.words not in told and above.issuperset(aside.equations):
+                found.items.append(Words(aside.again))
+                told[aside.words] = set(aside.equations)
+                continue
             known = said if aside.stands_alone else told.get(aside.words, set())
             news = [pair for pair in aside.equations if pair not in known]
             if news or aside.words not in told:
@@ -334,6 +339,7 @@ class _Author:
                     found.items.append(Words(word("there")))
                 found.items += [Line(left, right) for left, right in news]
             told.setdefault(aside.words, set()).update(news)
+            above.update(news)
 
     def _shorten(self, found: Stated) -> None:
         lines = [item for item in found.items if isinstance(item, Line)]

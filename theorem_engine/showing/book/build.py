@@ -17,7 +17,7 @@ from theorem_engine.language.catalogue import all_entries, find_entry
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.figure import figures
 from theorem_engine.showing.book.entry_page import entry_page
-from theorem_engine.showing.book.evidence import Evidence, evidence_of, from_json, ledger_of
+from theorem_engine.showing.book.evidence import Evidence, evidence_of, from_json, record_of
 from theorem_engine.showing.book.frame import ASSETS, SEARCH_DATA, asset, entry_place, guide_place, paper_place
 from theorem_engine.showing.book.guide import guide_page, guides
 from theorem_engine.showing.book.index_page import index_page
@@ -149,7 +149,8 @@ def users(entries: Sequence[Entry]) -> dict[str, list[str]]:
 
 def entry_fingerprint(entry: Entry, used_by: Sequence[str]) -> str:
     """All that decides what the page of an entry says: code, equations, those it rests on, example, checks, users."""
-    parts = [engine_digest(), repr(ledger_of(entry)), cite(entry.id)]
+    # whether the record is about the equations as they are follows from it and from the modules that state them
+    parts = [engine_digest(), json.dumps(record_of(entry), sort_keys=True), cite(entry.id)]
     parts += [module_digest(other.module) for other in with_needs([entry.id])]
     for name, _ in named_simulators(entry):
         parts.append(module_digest(f"theorem_engine.validators.{name.rpartition('.')[0]}"))

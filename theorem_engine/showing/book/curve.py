@@ -12,10 +12,11 @@ from typing import Any
 from theorem_engine.asking.prediction import Prediction, predict
 from theorem_engine.base.errors import TheoremEngineError, ValidityWarning
 from theorem_engine.base.exact import as_float, read_number, to_text
-from theorem_engine.checking.simulated import simulate
+from theorem_engine.checking.simulated import Drawn, simulate
 from theorem_engine.language.domains import Interval
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.letters import Letter
+from theorem_engine.showing.book.svg_plot import hidden_error
 from theorem_engine.showing.example import example_of
 from theorem_engine.showing.formula.lines import plain
 from theorem_engine.showing.formula.names import read_name
@@ -24,8 +25,10 @@ from theorem_engine.showing.formula.names import read_name
 COUNTS = (41, 17)
 #: Seconds that a curve may take.
 SECONDS = 10.0
-#: Simulated points, and seconds for each.
+#: Simulated points, and the seconds that each may take.
 SIMULATED, SIMULATED_SECONDS = 5, 0.4
+#: Part of these seconds for a first look, which is enough where the bar is hidden behind the dot.
+_LOOK = 0.2
 #: A range of more than this ratio is walked on a logarithmic scale.
 _WIDE = 20.0
 
@@ -145,7 +148,7 @@ def _walked(entry: Entry, point: dict[str, Any], letter: Letter, output: str, co
     if warnings_at:
         remarks.append(f"At {warnings_at} of {count} places the engine warns. The first warning: {next(iter(warned))}.")
     fixed = ", ".join(f"{name} = {to_text(value)}" for name, value in point.items() if name != letter.name)
-    simulated, drawn = _simulated(entry, point, letter, output, places)
+    simulated, drawn = _simulated(entry, point, letter, output, places, values)
     return Curve(
         plain(read_name(letter.latex_name)), letter.meaning, output, entry.outputs[output].meaning,
         tuple(map(float, places)), tuple(values), tuple(errors), fixed, is_logarithmic, simulated,
@@ -179,7 +182,7 @@ def places_of(letter: Letter, around: Any, count: int) -> tuple[list[str], bool]
 
 
 def _simulated(
-    entry: Entry, point: dict[str, Any], letter: Letter, output: str, places: list[str]
+    entry: Entry, point: dict[str, Any], letter: Letter, output: str, places: list[str], values: list[float]
 ) -> tuple[tuple[tuple[float, float, float], ...], tuple[str, ...]]:
     """What the entry's simulators draw at some of the places: (place, mean, two standard errors), and words on it."""
     found: list[tuple[float, float, float]] = []
@@ -188,20 +191,43 @@ def _simulated(
     step = len(places) // SIMULATED
     for text in places[step // 2 :: step]:
         try:
-            drawn = simulate(entry.id, seconds=SIMULATED_SECONDS, **{**point, letter.name: text})
+            rows = _drawn(entry, {**point, letter.name: text}, output, values)
         except TheoremEngineError:
             continue
-        for row in drawn.rows:
-            value = _real(row.value)
-            if row.output == output and value is not None and row.error is not None and math.isfinite(row.error):
-                found.append((float(text), value, 2 * row.error))
-                names.add(row.simulator)
-                sizes.update(f"{k} = {v}" for k, v in row.sizes.items())
+        for row in rows:
+            found.append((float(text), float(row.value), 2 * float(row.error or 0.0)))
+            names.add(row.simulator)
+            sizes.update(f"{k} = {v}" for k, v in row.sizes.items())
     if not found:
         return (), ()
     at = f" at {', '.join(sorted(sizes))}" if sizes else ""
     text = (
-        f"Dots: {', '.join(sorted(names))}, which never saw the formula{at}, seed 0, {SIMULATED_SECONDS:g} s each; "
-        "bars are two standard errors."
+        f"Dots: {', '.join(sorted(names))}, which never saw the formula{at}, seed 0, at most {SIMULATED_SECONDS:g} s "
+        "each; bars are two standard errors."
     )
     return tuple(found), (text,)
+
+
+def _drawn(entry: Entry, point: Mapping[str, Any], output: str, values: list[float]) -> list[Drawn]:
+    """Rows of an output at a point, with as many samples as the time allows or a dot can show."""
+
+    def rows(seconds: float) -> list[Drawn]:
+        drawn = simulate(entry.id, seconds=seconds, **point).rows
+        return [
+            row for row in drawn
+            if row.output == output and _real(row.value) is not None
+            and row.error is not None and math.isfinite(row.error)
+        ]  # fmt: skip
+
+    look = _LOOK * SIMULATED_SECONDS
+    found = rows(look)
+    sampled = [row for row in found if not row.deterministic]
+    # how many times as many samples hide the bar behind the dot
+    missing = max(
+        (_ratio(2 * float(row.error or 0.0), hidden_error(values, row.value)) ** 2 for row in sampled), default=0
+    )
+    return found if missing <= 1 else rows(min(SIMULATED_SECONDS, 1.5 * missing * look))
+
+
+def _ratio(error: float, hidden: float) -> float:
+    return error / hidden if hidden > 0 else (math.inf if error > 0 else 0.0)

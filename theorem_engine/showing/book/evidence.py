@@ -130,17 +130,23 @@ class Ledger:
     checks: tuple[Mapping[str, Any], ...]
 
 
-def ledger_of(entry: Entry) -> Ledger | None:
-    """What the ledger holds about an entry; None where nothing is on record, or no ledger is kept."""
+def record_of(entry: Entry) -> Mapping[str, Any] | None:
+    """What campaigns wrote down about an entry, of whatever equations; None where nothing is on record."""
     try:
         ledger: Any = importlib.import_module(LEDGER)
     except ModuleNotFoundError:
         return None
-    found = ledger.evidence_of(entry)
-    if not found.date:
+    found: Mapping[str, Any] | None = ledger.read_paper(entry.paper, ledger.ledger_folder()).get(entry.id)
+    return found
+
+
+def ledger_of(entry: Entry) -> Ledger | None:
+    """What the ledger holds about an entry; None where nothing is on record, or no ledger is kept."""
+    record = record_of(entry)
+    if record is None:
         return None
+    found = importlib.import_module(LEDGER).evidence_of(entry)
     if found.verdict == UNCHECKED:
         # other equations were checked: what was found then is not about these
         return Ledger(UNCHECKED, str(found), ())
-    record = ledger.read_paper(entry.paper, ledger.ledger_folder())[entry.id]
     return Ledger(found.verdict, str(found), tuple(record["checks"]))

@@ -13,6 +13,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 76.0, 16.0, 14.0, 48.0
 _TALL = 1e3
 #: An error below this part of the height cannot be seen.
 _VISIBLE = 2e-3
+#: Radius of a measured point.
+_RADIUS = 3.2
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,8 @@ class Plot:
 
 def plot_svg(plot: Plot) -> str:
     """The picture; ``data-`` attributes and a title tell what it shows."""
-    values = [v for v in plot.y if math.isfinite(v)] + [v for _, v, _ in plot.points if math.isfinite(v)]
-    tall = min(values) > 0 and max(values) > _TALL * min(values)
     across = _Axis(min(plot.x), max(plot.x), _LEFT, _WIDTH - _RIGHT, plot.is_logarithmic)
-    up = _Axis(*_room(values, tall), _HEIGHT - _BOTTOM, _TOP, tall)
+    up = _up([v for v in plot.y if math.isfinite(v)] + [v for _, v, _ in plot.points if math.isfinite(v)])
     parts = [_grid(across, up)]
     parts += [f'<path class="band" d="{d}"/>' for d in _bands(plot, across, up)]
     parts += [f'<path class="curve" d="{d}"/>' for d in _lines(plot, across, up)]
@@ -48,6 +48,22 @@ def plot_svg(plot: Plot) -> str:
         f'<svg class="plot" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img">'
         f"<title>{escape(plot.title)}</title>{''.join(parts)}</svg>"
     )
+
+
+def hidden_error(values: Sequence[float], value: float) -> float:
+    """The largest error of a measured value whose bar its dot hides, where a curve of these values is drawn."""
+    finite = [v for v in values if math.isfinite(v)]
+    if not finite or not math.isfinite(value):
+        return 0.0
+    up = _up([*finite, value])
+    part = _RADIUS / abs(up.end - up.start)
+    return value * math.expm1(part * math.log(up.high / up.low)) if up.is_logarithmic else part * (up.high - up.low)
+
+
+def _up(values: Sequence[float]) -> _Axis:
+    """The axis of the values."""
+    tall = min(values) > 0 and max(values) > _TALL * min(values)
+    return _Axis(*_room(values, tall), _HEIGHT - _BOTTOM, _TOP, tall)
 
 
 class _Axis:
@@ -154,4 +170,4 @@ def _runs(plot: Plot) -> list[list[tuple[float, float, float]]]:
 def _point(across: _Axis, up: _Axis, x: float, y: float, error: float) -> str:
     at, middle = across.at(x), up.at(y)
     bar = f'<path class="bar" d="M{at:.1f} {up.at(y - error):.1f}V{up.at(y + error):.1f}"/>' if error > 0 else ""
-    return f'{bar}<circle class="point" cx="{at:.1f}" cy="{middle:.1f}" r="3.2"/>'
+    return f'{bar}<circle class="point" cx="{at:.1f}" cy="{middle:.1f}" r="{_RADIUS}"/>'

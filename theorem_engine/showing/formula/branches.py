@@ -47,12 +47,17 @@ def _explain(pen: Pen, node: Any, letters: list[Tree]) -> None:
     unknowns = letters[: len(node.unknowns)]
     star = listed([_marked(x, _STAR) for x in unknowns])
     numbered = listed([_marked(x, fence(number("1"))) for x in unknowns[:1]])
-    words = row(
+    words = (
         numbered, word(" and so on are the solutions, by rising "), unknowns[0], word(" and infinite where there is "),
         word("none, and "), star, word(f" is {_MEANT[node.choice]} (slope of the map below one), of"),
     )  # fmt: skip
-    pen.asides["branches", node] = Aside(words)
+    pen.asides["branches", node] = _of_equations(words, letters)
     pen.asides["branches", node].equations = _equations(pen, node, letters)
+
+
+def _of_equations(words: tuple[Tree, ...], letters: list[Tree]) -> Aside:
+    """A sentence that ends before its equations; or that names their letters, where they stand above."""
+    return Aside(row(*words), again=row(*words, word(" the equations of "), listed(letters), word(" above")))
 
 
 def _equations(pen: Pen, node: Any, letters: list[Tree]) -> tuple[tuple[Tree, Tree], ...]:
@@ -79,11 +84,11 @@ def meeting(pen: Pen, node: Any, index: int) -> Tree:
         for x in node.letters:
             pen.name(x)
         which = "last" if node.takes_last else "first"
-        words = row(
+        words = (
             _met(letters[0]), word(f" is the {which} "), letters[0], word(" at which two solutions meet in "),
             listed([_met(x) for x in letters[1:]]), word(", of"),
         )  # fmt: skip
-        pen.asides["spinodal", node] = Aside(words)
+        pen.asides["spinodal", node] = _of_equations(words, letters[1:])
         pen.asides["spinodal", node].equations = _equations(pen, node, letters[1:])
     return pen.distinct("spinodals", node, _met(letters[index]))
 

@@ -106,6 +106,8 @@ class Aside:
     equations: tuple[tuple[Tree, Tree], ...] = ()
     #: Whether the sentence stands without those of its equations that were told beside another one.
     stands_alone: bool = False
+    #: The sentence where its equations stand above already, beside another one.
+    again: Tree | None = None
 
 
 @dataclass
@@ -258,12 +260,6 @@ class Pen:
         above: list[Tree] = []
         below: list[Tree] = []
         roots: dict[bool, list[Any]] = {True: [], False: []}
-        if coefficient != 1:
-            if coefficient.is_Rational:
-                above += [] if coefficient.p == 1 else [whole(sympy.Integer(coefficient.p))]
-                below += [] if coefficient.q == 1 else [whole(sympy.Integer(coefficient.q))]
-            else:
-                above.append(self.write(coefficient))
         for factor in ordered:
             base, exponent = factor.as_base_exp()
             if isinstance(factor, sympy.Pow) and abs(exponent) == sympy.S.Half and base.is_nonnegative:
@@ -272,12 +268,42 @@ class Pen:
                 below.append(self.write(sympy.Pow(base, -exponent)))
             else:
                 above.append(self.write(factor))
+        front, under = self._coefficient(coefficient, roots)
+        above, below = [*front, *above], [*under, *below]
         for is_above, bases in roots.items():
             if bases:
                 # SymPy takes the root of a product apart
-                (above if is_above else below).append(root(times([held(self.write(b), PRODUCT) for b in bases])))
+                (above if is_above else below).append(self._root_of(bases))
         top = times(above) if above else ONE
         return over(top, times(below)) if below else top
+
+    def _coefficient(self, coefficient: Any, roots: dict[bool, list[Any]]) -> tuple[list[Tree], list[Tree]]:
+        """What stands in front of a product above and below: its number, and roots of numbers, which are taken out."""
+        for base in [b for b in roots[True] if b.is_Integer]:
+            if coefficient.is_Rational and coefficient.q % base == 0 and not any(map(_is_letter, roots[True])):
+                # one over the root of two, not half the root
+                coefficient = coefficient * base
+                roots[True].remove(base)
+                roots[False].append(base)
+        front: list[Tree] = []
+        under: list[Tree] = []
+        if coefficient.is_Rational:
+            front += [whole(sympy.Integer(coefficient.p))] if coefficient.p != 1 else []
+            under += [whole(sympy.Integer(coefficient.q))] if coefficient.q != 1 else []
+        else:
+            front.append(self.write(coefficient))
+        plain_roots = {where: bases for where, bases in roots.items() if bases and not any(map(_is_letter, bases))}
+        if len(plain_roots) == 2:
+            front.append(root(over(*(times([held(self.write(b), PRODUCT) for b in roots[w]]) for w in (True, False)))))
+        else:
+            for where, bases in plain_roots.items():
+                (front if where else under).append(self._root_of(bases))
+        for where in plain_roots:
+            roots[where] = []
+        return front, under
+
+    def _root_of(self, bases: list[Any]) -> Tree:
+        return root(times([held(self.write(b), PRODUCT) for b in bases]))
 
     def _power(self, e: Any) -> Tree:
         base, exponent = e.args
@@ -434,6 +460,11 @@ class _Slots:
     def _print(self, part: Any) -> str:
         self.parts.append(part)
         return rf"\slot{{{len(self.parts) - 1}}}"
+
+
+def _is_letter(e: Any) -> bool:
+    """Whether an expression is no number."""
+    return not e.is_number
 
 
 def symbol_of(entry: Any) -> Tree:

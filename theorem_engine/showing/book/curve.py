@@ -221,11 +221,12 @@ def _drawn(entry: Entry, point: Mapping[str, Any], output: str, values: list[flo
 
     look = _LOOK * SIMULATED_SECONDS
     found = rows(look)
-    sampled = [row for row in found if not row.deterministic]
     # how many times as many samples hide the bar behind the dot
-    missing = max(
-        (_ratio(2 * float(row.error or 0.0), hidden_error(values, row.value)) ** 2 for row in sampled), default=0
-    )
+    times = [
+        _ratio(2 * float(row.error or 0.0), hidden_error(values, row.value)) ** 2
+        for row in found if not row.deterministic
+    ]  # fmt: skip
+    missing = max(times, default=0.0)
     return found if missing <= 1 else rows(min(SIMULATED_SECONDS, 1.5 * missing * look))
 
 

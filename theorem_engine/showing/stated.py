@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -277,6 +277,9 @@ class _Author:
         return _Told({e.left: e.right for e in equations}, lines, news.items)
 
     def _in_braces(self, written: list[list[_Equation]]) -> list[_Equation]:
+        # an output that is a letter in some case is that letter in all of them
+        letters = {_output(label): letter for label, letter in self.aliases.items()}
+        written = [[replace(e, left=letters.get(e.left, e.left)) for e in equations] for equations in written]
         lefts = dict.fromkeys(e.left for equations in written for e in equations)
         merged = []
         for left in lefts:
@@ -296,13 +299,19 @@ class _Author:
         return merged
 
     def _conditions(self, members: list[Variant]) -> list[Tree]:
-        """When one of some variants holds; a choice of options that they have in all its cases is named alone."""
+        """When one of some variants holds; what they have in all their cases is named alone."""
+        listed_ones, choices = self.variants.listed, {v.choice for v in self.variants.listed}
         found: list[Tree] = []
-        for choice in dict.fromkeys(v.choice for v in members):
+        everywhere = [
+            held for held in dict.fromkeys(v.held for v in members)
+            if held != EMPTY and len(choices) > 1 and {v.choice for v in members if v.held == held} == choices
+        ]  # fmt: skip
+        left = [v for v in members if v.held not in everywhere]
+        for choice in dict.fromkeys(v.choice for v in left):
             mine = [v for v in members if v.choice == choice]
-            is_whole = choice != EMPTY and len(mine) == sum(v.choice == choice for v in self.variants.listed)
-            found += [choice] if is_whole else [v.condition for v in mine]
-        return found
+            is_whole = choice != EMPTY and len(mine) == sum(v.choice == choice for v in listed_ones)
+            found += [choice] if is_whole else [v.condition for v in mine if v in left]
+        return [*found, *everywhere]
 
     def _lay(self, found: Stated, equations: list[_Equation]) -> None:
         unknown = [e for e in equations if e.is_unknown]

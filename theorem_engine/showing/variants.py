@@ -38,8 +38,9 @@ class Variant:
     statement: Statement
     #: Whether no condition on letters holds.
     is_ordinary: bool = True
-    #: The part of the condition that names options.
+    #: The part of the condition that names options, and the part on letters.
     choice: Tree = EMPTY
+    held: Tree = EMPTY
 
 
 @dataclass
@@ -175,7 +176,8 @@ class _Cases:
             others = [word("otherwise")] if not relations and len(leaves) > 1 and (words or not is_first) else []
             condition = listed([*words, *held, *others], COMMA_SIGN)
             choice_words = listed(words, COMMA_SIGN) if words else EMPTY
-            self.found.listed.append(Variant(condition, outcome, statement, not relations, choice_words))
+            held_words = listed([*held, *others], COMMA_SIGN) if held or others else EMPTY
+            self.found.listed.append(Variant(condition, outcome, statement, not relations, choice_words, held_words))
 
     def _options(self, choice: Mapping[str, Any]) -> dict[str, Any]:
         entry = self.entry

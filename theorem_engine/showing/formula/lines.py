@@ -29,6 +29,8 @@ from theorem_engine.showing.formula.tree import (
 
 #: Wider than this, what stands inside a fraction, a root or an exponent is written on the line.
 WIDE = 44
+#: How deep a break is between factors that belong together.
+_CLINGING = 2.4
 _RAISED = dict(zip("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ", strict=True))
 _LOWERED = dict(zip("0123456789", "₀₁₂₃₄₅₆₇₈₉", strict=True))
 _ACCENTS = {"hat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "dot": "\u0307", "underline": "\u0332"}
@@ -70,14 +72,14 @@ def pieces(tree: Tree, deep: bool) -> list[Piece]:
 def _lay(tree: Tree, depth: float, deep: bool, found: list[Piece], before: float | None) -> None:
     kind = tree.kind
     if kind in ("row", "scope"):
-        for part in tree.parts:
+        for place, part in enumerate(tree.parts):
             joint = part.data[2] if part.kind == "sign" else ""
             if joint in (BINARY, RELATION):
                 _lay(part, depth, deep, found, depth + (0.6 if joint == RELATION and depth else 0))
                 before = None
             elif joint in (COMMA, TIMES):
                 _lay(part, depth, deep, found, None)
-                before = depth + (0.5 if joint == TIMES else 0)
+                before = depth + (0 if joint == COMMA else _CLINGING if _clings(tree.parts, place) else 0.5)
             else:
                 _lay(part, depth, deep, found, before)
                 before = None
@@ -134,6 +136,14 @@ def _lay(tree: Tree, depth: float, deep: bool, found: list[Piece], before: float
         found.append(Piece(sign("", "]", CLOSE), None))
     elif tree != EMPTY:
         found.append(Piece(tree, before))
+
+
+def _clings(parts: tuple[Tree, ...], place: int) -> bool:
+    """Whether the factors around a sign stay on one line: a number and what follows, an integral's sign or its dx."""
+    left, right = parts[place - 1] if place else EMPTY, parts[place + 1] if place + 1 < len(parts) else EMPTY
+    sign_of = left.parts[0] if left.kind == "script" else left
+    is_mark = sign_of.kind == "sign" and (sign_of.data[2] == NUMBER or sign_of.data[1] == "∫")
+    return is_mark or (right.kind == "sign" and right.data[0] == r"\mathrm{d}")
 
 
 def _lay_script(part: Tree, mark: str, table: dict[str, str], depth: float, found: list[Piece]) -> None:

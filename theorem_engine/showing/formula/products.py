@@ -11,7 +11,9 @@ from theorem_engine.language.operators.spectral_mean import SpectralMean
 from theorem_engine.showing.formula.tree import (
     DOT,
     JOINT,
+    NEGATIVE,
     PRODUCT,
+    SUM,
     TIMES,
     Tree,
     held,
@@ -20,6 +22,9 @@ from theorem_engine.showing.formula.tree import (
     script,
     sign,
 )
+
+#: Denominators up to this are written below a line.
+_LARGE = 10**4
 
 
 def whole(e: Any) -> Tree:
@@ -31,6 +36,27 @@ def whole(e: Any) -> Tree:
         power = script(number("10"), above=number(str(zeros)))
         return power if digits == "1" else row(number(digits), sign(r"\cdot ", "·", TIMES), power, level=PRODUCT)
     return number(text)
+
+
+def is_decimal(e: Any) -> bool:
+    """Whether a fraction is read more easily as a decimal: 2.000000000002, or a power of ten."""
+    q = int(e.q)
+    for prime in (2, 5):
+        while q % prime == 0:
+            q //= prime
+    return q == 1 and e.q > _LARGE
+
+
+def decimal(e: Any) -> Tree:
+    """A positive fraction of tens as a decimal; a small one as a few digits times a power of ten."""
+    places = 0
+    while (e * 10**places).q != 1:
+        places += 1
+    digits = str((e * 10**places).p)
+    if len(digits) <= places:
+        power = script(number("10"), above=row(NEGATIVE, number(str(places)), level=SUM))
+        return power if digits == "1" else row(number(digits), sign(r"\cdot ", "·", TIMES), power, level=PRODUCT)
+    return number(f"{digits[:-places]}.{digits[-places:]}")
 
 
 def times(factors: list[Tree]) -> Tree:

@@ -15,7 +15,7 @@ from theorem_engine.language.operators.base import distinct_nodes
 from theorem_engine.language.statement import Total
 from theorem_engine.showing.formula.lines import plain
 from theorem_engine.showing.formula.names import read_form, read_name
-from theorem_engine.showing.formula.products import is_bare_sum, is_big, is_tall, times, whole
+from theorem_engine.showing.formula.products import decimal, is_bare_sum, is_big, is_decimal, is_tall, times, whole
 from theorem_engine.showing.formula.tree import (
     ATOM,
     EMPTY,
@@ -219,7 +219,9 @@ class Pen:
     def _number(self, e: Any) -> Tree:
         if e in (sympy.oo, -sympy.oo):
             return INFINITY if e == sympy.oo else row(NEGATIVE, INFINITY, level=SUM)
-        if e.is_Rational and not e.is_Integer:
+        if e.is_Rational and is_decimal(e):
+            size = decimal(abs(e))
+        elif e.is_Rational and not e.is_Integer:
             size = over(whole(sympy.Integer(abs(e.p))), whole(sympy.Integer(e.q)))
         else:
             size = whole(abs(e))
@@ -262,7 +264,7 @@ class Pen:
         roots: dict[bool, list[Any]] = {True: [], False: []}
         for factor in ordered:
             base, exponent = factor.as_base_exp()
-            if isinstance(factor, sympy.Pow) and abs(exponent) == sympy.S.Half and base.is_nonnegative:
+            if isinstance(factor, sympy.Pow) and abs(exponent) == sympy.S.Half and _joins(base, roots[exponent > 0]):
                 roots[bool(exponent > 0)].append(base)
             elif isinstance(factor, sympy.Pow) and exponent.is_number and exponent.is_negative:
                 below.append(self.write(sympy.Pow(base, -exponent)))
@@ -287,14 +289,16 @@ class Pen:
                 roots[False].append(base)
         front: list[Tree] = []
         under: list[Tree] = []
-        if coefficient.is_Rational:
+        if coefficient.is_Rational and is_decimal(coefficient):
+            front.append(decimal(coefficient))
+        elif coefficient.is_Rational:
             front += [whole(sympy.Integer(coefficient.p))] if coefficient.p != 1 else []
             under += [whole(sympy.Integer(coefficient.q))] if coefficient.q != 1 else []
         else:
             front.append(self.write(coefficient))
         plain_roots = {where: bases for where, bases in roots.items() if bases and not any(map(_is_letter, bases))}
         if len(plain_roots) == 2:
-            front.append(root(over(*(times([held(self.write(b), PRODUCT) for b in roots[w]]) for w in (True, False)))))
+            front.append(root(over(*(self._root_of(roots[where]).parts[0] for where in (True, False)))))
         else:
             for where, bases in plain_roots.items():
                 (front if where else under).append(self._root_of(bases))
@@ -303,7 +307,10 @@ class Pen:
         return front, under
 
     def _root_of(self, bases: list[Any]) -> Tree:
-        return root(times([held(self.write(b), PRODUCT) for b in bases]))
+        if len(bases) > 1 and any(b.is_Pow and b.exp.is_negative for b in bases):
+            return root(self.write(sympy.Mul(*bases)))
+        numbers_first = sorted(bases, key=lambda b: (not b.is_Integer, not b.is_number))
+        return root(times([held(self.write(b), PRODUCT) for b in numbers_first]))
 
     def _power(self, e: Any) -> Tree:
         base, exponent = e.args
@@ -460,6 +467,11 @@ class _Slots:
     def _print(self, part: Any) -> str:
         self.parts.append(part)
         return rf"\slot{{{len(self.parts) - 1}}}"
+
+
+def _joins(base: Any, others: list[Any]) -> bool:
+    """Whether the root of a number times those of others is the root of the product: all but one are not negative."""
+    return bool(base.is_nonnegative) or all(other.is_nonnegative for other in others)
 
 
 def _is_letter(e: Any) -> bool:

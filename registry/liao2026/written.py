@@ -5,6 +5,7 @@ one, takes it from here.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sympy import Dummy, Max, Min, Rational, cos, exp, log, sign, sin, sqrt, tanh
@@ -32,7 +33,13 @@ class Written:
 
     def at(self, argument):
         """The function at an argument."""
-        return self.body.xreplace({t: argument})
+        return _at(self.body, argument)
+
+
+@lru_cache(256)
+def _at(body, argument):
+    # one mean of a function follows another at the same argument, and a maximum takes long to make
+    return body.xreplace({t: argument})
 
 
 def _cubic(level, r):

@@ -20,6 +20,7 @@ from theorem_engine.checking.simulated_text import simulation_html, simulation_t
 from theorem_engine.checking.simulation import at_size, growing_letters, split, time_limit
 from theorem_engine.checking.simulators import (
     able_simulators,
+    covered_outputs,
     find_simulator,
     named_simulators,
     random_letters,
@@ -155,13 +156,26 @@ def simulate(
     >>> abs(drawn["value"] - 0.2371) < 5 * drawn.errors["value"]
     True
     """
-    begin = time.perf_counter()
     entry = find_entry(id)
     letters, variants = split_variants(entry, point)
-    effort = read_effort(seconds, samples, seed, variants)
+    return _simulation(entry, letters, read_effort(seconds, samples, seed, variants), size)
+
+
+def simulate_output(id: Named, output: str, *, seconds: float, seed: int = 0, **point: Any) -> Simulation:
+    """Run only those simulators of an entry that draw one output, with all of the time."""
+    entry = find_entry(id)
+    letters, variants = split_variants(entry, point)
+    able = covered_outputs(entry).get(output, ())
+    return _simulation(entry, letters, read_effort(seconds, None, seed, variants), None, among=set(able))
+
+
+def _simulation(
+    entry: Entry, letters: Mapping[str, Any], effort: Effort, size: int | None, among: set[str] | None = None
+) -> Simulation:
+    begin = time.perf_counter()
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise BadRequest(f"size={size!r} is not a whole number of at least 1")
-    letters = {**dict.fromkeys(random_letters(entry), seed), **letters}
+    letters = {**dict.fromkeys(random_letters(entry), effort.seed), **letters}
     with warnings.catch_warnings(), guarded(entry, letters, "reading the point"):
         # warnings are about how far the theorem holds
         warnings.simplefilter("ignore", ValidityWarning)
@@ -169,10 +183,10 @@ def simulate(
     with warnings.catch_warnings():
         # what is not finite is told as such
         warnings.simplefilter("ignore")
-        rows, notes = _drawn(entry, {**plain_point(named), **variants}, effort, size)
+        rows, notes = _drawn(entry, {**plain_point(named), **effort.variants}, effort, size, among)
     if not rows:
         raise NotAvailable(f"{entry.id}: {'; '.join(notes) or 'it names no simulator'}{at(named)}")
-    return Simulation(entry, named, rows, seed, time.perf_counter() - begin, variants, notes)
+    return Simulation(entry, named, rows, effort.seed, time.perf_counter() - begin, effort.variants, notes)
 
 
 def simulate_with(name: str, point: Mapping[str, Any], *, samples: int, seed: int = 0) -> dict[str, Drawn]:
@@ -186,10 +200,11 @@ def simulate_with(name: str, point: Mapping[str, Any], *, samples: int, seed: in
 
 
 def _drawn(
-    entry: Entry, point: Mapping[str, Any], effort: Effort, size: int | None
+    entry: Entry, point: Mapping[str, Any], effort: Effort, size: int | None, among: set[str] | None
 ) -> tuple[tuple[Drawn, ...], tuple[str, ...]]:
-    """What all simulators of an entry draw, and the reasons why there is no more."""
-    found = able_simulators(entry, named_simulators(entry), effort.variants)
+    """What all simulators of an entry draw, or those ``among`` some names, and the reasons why there is no more."""
+    able = able_simulators(entry, named_simulators(entry), effort.variants)
+    found = [(name, simulator) for name, simulator in able if among is None or name in among]
     if size is not None and not any(s.size or growing_letters(entry, s, point) for _, s in found):
         raise BadRequest(f"{entry.id}: size={size} is refused: what it is about has no size that grows")
     share = replace(effort, seconds=None if effort.seconds is None else effort.seconds / max(1, len(found)))

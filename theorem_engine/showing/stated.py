@@ -20,12 +20,15 @@ from theorem_engine.showing.formula.names import read_name
 from theorem_engine.showing.formula.tree import (
     EMPTY,
     EQUALS,
+    JOINT,
     SUM,
     Tree,
     cases,
     fence,
     listed,
+    number,
     row,
+    script,
     sign,
     word,
 )
@@ -358,7 +361,9 @@ class _Author:
         names = Abbreviations(letter)
         if len(self.variants.listed) == 1 and not self.variants.given:
             # what is an output of the only case needs no other name
-            names.named.update((item.right, item.left) for item in lines if not item.right.arguments)
+            for item in lines:
+                if not item.right.arguments:
+                    names.named.setdefault(item.right, item.left)
         names.survey(item.right for item in lines)
         items: list[Line | Words] = []
         for item in found.items:
@@ -422,8 +427,16 @@ def _symbols(expressions: Sequence[Any]) -> Iterator[Any]:
 
 
 @cache
-def _output(name: str) -> Tree:
-    return sign(rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}", name, "word")
+def _output(label: str) -> Tree:
+    """An output by its name; of one with parts, the part as ``points₁ kappa``."""
+    parts: list[Tree] = []
+    for name in label.split("."):
+        if name.isdecimal() and parts:
+            parts[-1] = script(parts[-1], below=number(str(int(name) + 1)))
+        else:
+            shown = name.replace("_", chr(92) + "_")
+            parts += [*([JOINT] if parts else []), sign(rf"\mathrm{{{shown}}}", name, "word")]
+    return row(*parts)
 
 
 __all__ = ["EQUALS", "SUM", "Line", "Stated", "Words", "stated"]

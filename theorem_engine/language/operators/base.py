@@ -228,4 +228,19 @@ def hygienic(letters: tuple[Any, ...], *expressions: Any) -> tuple[tuple[Any, ..
         for letter in letters
     )
     swap = dict(zip(letters, twins, strict=True))
-    return twins, tuple(expression.xreplace(swap) for expression in expressions)
+    known: dict[Any, Any] = {}
+    return twins, tuple(_replaced(expression, swap, known) for expression in expressions)
+
+
+def _replaced(expression: Any, swap: dict[Any, Any], known: dict[Any, Any]) -> Any:
+    """What ``xreplace`` gives; parts that stand in many places are made once, as some take long to make anew."""
+    if expression in swap:
+        return swap[expression]
+    is_plain = getattr(type(expression), "_xreplace", None) is sympy.Basic._xreplace
+    if not is_plain or isinstance(expression, sympy.MatrixBase) or not expression.args:
+        return expression.xreplace(swap)
+    if expression not in known:
+        parts = [_replaced(part, swap, known) for part in expression.args]
+        is_same = all(new is old for new, old in zip(parts, expression.args, strict=True))
+        known[expression] = expression if is_same else expression.func(*parts)
+    return known[expression]

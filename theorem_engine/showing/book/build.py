@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,13 +84,13 @@ def build_book(
         else:
             evidence[entry.id] = from_json(found["evidence"])
     # those that take long come first, so that no worker is left alone with one at the end
-    waiting.sort(key=lambda item: not find_entry(item[0]).costly)
+    waiting.sort(key=lambda item: _expected(kept, find_entry(item[0])), reverse=True)
     if waiting:
         kept.note()
     executor = elsewhere or default_executor(jobs, len(waiting), "book", progress)
-    for (id, _, mark), (html, found) in zip(waiting, executor.map(made_entry, waiting), strict=True):
+    for (id, _, mark), (html, found, seconds) in zip(waiting, executor.map(made_entry, waiting), strict=True):
         evidence[id] = from_json(found)
-        kept.put(entry_place(id), html, mark, {"evidence": found})
+        kept.put(entry_place(id), html, mark, {"evidence": found, "seconds": seconds})
         kept.note()
     _put_the_rest(kept, entries, evidence)
     kept.close()
@@ -98,13 +99,22 @@ def build_book(
     return Built(kept.folder, pages, made, tuple(kept.written), time.perf_counter() - begin)
 
 
-def made_entry(item: tuple[str, tuple[str, ...], str]) -> tuple[str, dict[str, Any]]:
-    """The page of an entry and what is known of it, made in whatever process this is."""
+def made_entry(item: tuple[str, tuple[str, ...], str]) -> tuple[str, dict[str, Any], float]:
+    """The page of an entry, what is known of it, and the seconds of work, made in whatever process this is."""
+    begin = time.process_time()
     id, used_by, _ = item
     entry = find_entry(id)
     evidence = evidence_of(entry)
+    html = entry_page(entry, evidence, used_by)
     # through JSON, so that what is used now is what is read back from the list
-    return entry_page(entry, evidence, used_by), json.loads(json.dumps(evidence.to_json()))
+    return html, json.loads(json.dumps(evidence.to_json())), round(time.process_time() - begin, 1)
+
+
+def _expected(kept: Kept, entry: Entry) -> tuple[float, bool, int]:
+    """What tells how long a page takes: the last time, if there was one; else the kind and the size of the entry."""
+    seconds = kept.last(entry_place(entry.id)).get("seconds")
+    known = float(seconds) if isinstance(seconds, (int, float)) else math.inf
+    return known, entry.costly, len(entry.given) * len(entry.outputs)
 
 
 def _put_the_rest(kept: Kept, entries: Sequence[Entry], evidence: Mapping[str, Evidence]) -> None:

@@ -37,6 +37,12 @@ class Kept:
         found: Mapping[str, Any] = old["kept"]
         return found
 
+    def last(self, place: str) -> Mapping[str, Any]:
+        """What was kept with the page that the build before this one made, whatever it said."""
+        old = (self.before or {}).get(place)
+        found: Mapping[str, Any] = {} if old is None else old["kept"]
+        return found
+
     def put(self, place: str, text: str, fingerprint: str = "", kept: Mapping[str, Any] | None = None) -> None:
         """Write a page, unless it stands there already."""
         path = self.folder / place

@@ -32,7 +32,7 @@ WIDE = 44
 #: How deep a break is between factors that belong together.
 _CLINGING = 2.4
 _RAISED = dict(zip("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ", strict=True))
-_LOWERED = dict(zip("0123456789", "₀₁₂₃₄₅₆₇₈₉", strict=True))
+_LOWERED = dict(zip("0123456789+", "₀₁₂₃₄₅₆₇₈₉₊", strict=True))
 _ACCENTS = {"hat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "dot": "\u0307", "underline": "\u0332"}
 _OVER = {"hat": "^", "bar": "¯", "tilde": "~", "dot": "˙", "underline": "_"}
 _SLASH = sign("/", "/", TIMES)
@@ -106,7 +106,9 @@ def _lay(tree: Tree, depth: float, deep: bool, found: list[Piece], before: float
             found[-1] = Piece(Tree("script", (found[-1].tree, EMPTY, sign("1/2", kind=NUMBER))), None)
             return
         found.append(Piece(sign(r"\surd", "√", PREFIX), before))
-        _lay(held(under, ATOM), depth, deep, found, None)
+        # an index of a bracket would read as one of the root
+        is_marked = under.kind == "script" and under.parts[0].kind not in ("sign", "accent")
+        _lay(Tree("fence", (under,), ("(", ")")) if is_marked else held(under, ATOM), depth, deep, found, None)
     elif kind == "script" and (deep or tree.parts[0].width > WIDE):
         base, below, above = tree.parts
         is_open = base.level < ATOM and above != EMPTY

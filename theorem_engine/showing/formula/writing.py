@@ -271,46 +271,42 @@ class Pen:
             else:
                 above.append(self.write(factor))
         front, under = self._coefficient(coefficient, roots)
+        for is_above, is_number, tree in self._roots(roots):
+            # roots of numbers stand in front of letters
+            (front if is_above else under).append(tree) if is_number else (above if is_above else below).append(tree)
         above, below = [*front, *above], [*under, *below]
-        for is_above, bases in roots.items():
-            if bases:
-                # SymPy takes the root of a product apart
-                (above if is_above else below).append(self._root_of(bases))
         top = times(above) if above else ONE
         return over(top, times(below)) if below else top
 
     def _coefficient(self, coefficient: Any, roots: dict[bool, list[Any]]) -> tuple[list[Tree], list[Tree]]:
-        """What stands in front of a product above and below: its number, and roots of numbers, which are taken out."""
+        """The number of a product, above and below; half the root of two becomes one over it."""
         for base in [b for b in roots[True] if b.is_Integer]:
-            if coefficient.is_Rational and coefficient.q % base == 0 and not any(map(_is_letter, roots[True])):
-                # one over the root of two, not half the root
+            if coefficient.is_Rational and coefficient.q % base == 0:
                 coefficient = coefficient * base
                 roots[True].remove(base)
                 roots[False].append(base)
-        front: list[Tree] = []
-        under: list[Tree] = []
-        if coefficient.is_Rational and is_decimal(coefficient):
-            front.append(decimal(coefficient))
-        elif coefficient.is_Rational:
-            front += [whole(sympy.Integer(coefficient.p))] if coefficient.p != 1 else []
-            under += [whole(sympy.Integer(coefficient.q))] if coefficient.q != 1 else []
-        else:
-            front.append(self.write(coefficient))
-        plain_roots = {where: bases for where, bases in roots.items() if bases and not any(map(_is_letter, bases))}
-        if len(plain_roots) == 2:
-            front.append(root(over(*(self._root_of(roots[where]).parts[0] for where in (True, False)))))
-        else:
-            for where, bases in plain_roots.items():
-                (front if where else under).append(self._root_of(bases))
-        for where in plain_roots:
-            roots[where] = []
-        return front, under
+        if not coefficient.is_Rational:
+            return [self.write(coefficient)], []
+        if is_decimal(coefficient):
+            return [decimal(coefficient)], []
+        p, q = sympy.Integer(coefficient.p), sympy.Integer(coefficient.q)
+        return [whole(p)] if p != 1 else [], [whole(q)] if q != 1 else []
 
-    def _root_of(self, bases: list[Any]) -> Tree:
+    def _roots(self, roots: dict[bool, list[Any]]) -> list[tuple[bool, bool, Tree]]:
+        """Roots above and below, which SymPy takes apart, each with whether it is a number; over a number as one."""
+        has_letters = {where: not all(b.is_number for b in bases) for where, bases in roots.items()}
+        if all(roots.values()) and not has_letters[False]:
+            both = over(self._under_root(roots[True]), self._under_root(roots[False]))
+            return [(True, not has_letters[True], root(both))]
+        found = [(where, bases) for where, bases in roots.items() if bases]
+        return [(where, not has_letters[where], root(self._under_root(bases))) for where, bases in found]
+
+    def _under_root(self, bases: list[Any]) -> Tree:
+        """What stands under the root of a product."""
         if len(bases) > 1 and any(b.is_Pow and b.exp.is_negative for b in bases):
-            return root(self.write(sympy.Mul(*bases)))
+            return self.write(sympy.Mul(*bases))
         numbers_first = sorted(bases, key=lambda b: (not b.is_Integer, not b.is_number))
-        return root(times([held(self.write(b), PRODUCT) for b in numbers_first]))
+        return times([held(self.write(b), PRODUCT) for b in numbers_first])
 
     def _power(self, e: Any) -> Tree:
         base, exponent = e.args
@@ -472,11 +468,6 @@ class _Slots:
 def _joins(base: Any, others: list[Any]) -> bool:
     """Whether the root of a number times those of others is the root of the product: all but one are not negative."""
     return bool(base.is_nonnegative) or all(other.is_nonnegative for other in others)
-
-
-def _is_letter(e: Any) -> bool:
-    """Whether an expression is no number."""
-    return not e.is_number
 
 
 def symbol_of(entry: Any) -> Tree:

@@ -76,3 +76,20 @@ def test_a_case_is_told_by_the_one_it_is_most_like(statement):
     zero = [line for line in page.splitlines() if line.strip() == "x = 0"]
     assert len(zero) == 1
     assert re.search(r"Where way = third, b < 0, a > 5, as where way = \w+, b <\s+0, a > 5", page)
+
+
+def test_an_output_that_is_a_letter_in_one_case_is_that_letter_in_all(statement):
+    """Else one of two lines would say without a condition what holds in some cases only."""
+    two = var("two", r"\mathrm{two}", "which of two", Choice(("first", "second")))
+
+    def body(m):
+        scale = 1 if m.two == "first" else 2
+        if m.when(sympy.Eq(m.b, 0)):
+            return {"q": sympy.Integer(0), "value": scale * m.a}
+        return {q: m.a**2 + m.b, "q": q, "value": scale * q**2}
+
+    page = statement("casetest.lettered", body, given=(two, a, b), outputs={"value": "v", "q": "the unknown"})
+    lines = [line.strip() for line in page.splitlines() if line.strip().startswith("q = ")]
+    assert len(lines) == 1
+    # what holds whatever the option is said once
+    assert re.search(r"q = ⎧ 0\s+if b = 0\n", page), page

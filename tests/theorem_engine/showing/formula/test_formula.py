@@ -153,6 +153,37 @@ def test_a_node_of_a_pack_is_written_through_its_own_latex():
     assert "a + b" in plain(tree)
 
 
+w = sympy.Symbol("w", real=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (sympy.sqrt(2) * sympy.erf(x) / (2 * y), "erf(x)/(√2 y)"),
+        (sympy.sqrt(2 / sympy.pi) * sympy.exp(-x), "√(2/π) e^(−x)"),
+        (sympy.sqrt(2 * x) / 2, "√(x/2)"),
+        (x / sympy.sqrt(2 * sympy.pi), "x/√(2 π)"),
+        (-sympy.sqrt(2) * x / 4, "−x/(2 √2)"),
+        (sympy.sqrt(x) * sympy.sqrt(1 / (1 - w)), "√(x/(1 − w))"),
+        (sympy.sqrt(w) * sympy.sqrt(b), "√w √b"),
+        (sympy.sqrt(x) / sympy.sqrt(y), "√x/√y"),
+        (sympy.Rational(2000000000001, 10**12) * x, "2.000000000001 x"),
+        (sympy.Rational(3, 10**24) * x + sympy.Rational(1, 10**6), "10⁻⁶ + 3·10⁻²⁴ x"),
+        (sympy.sqrt(te.positive_part(x - y)), "√((x − y)₊)"),
+    ],
+)
+def test_roots_and_decimals_are_written_as_by_hand(expression, text):
+    """Roots are joined only where that holds for every sign of the letters."""
+    assert plain(Pen().write(expression)) == text
+
+
+def test_a_line_does_not_end_between_a_number_and_its_factor_nor_inside_an_integral():
+    body = sympy.Integral(8 * y**2 / ((1 + 2 * x * y) * (1 + 4 * x * y) ** 3), (y, 0, 1))
+    for width in range(24, 60):
+        lines = text_lines(Pen().write(x**3 * z * body), width, width)
+        assert not any(line.endswith(("8", "∫₀¹")) or line.startswith("dy") for line in lines), (width, lines)
+
+
 def test_trees_that_read_alike_are_equal():
     assert Pen().write(a + b) == Pen().write(b + a)
     assert isinstance(Pen().write(a), Tree)

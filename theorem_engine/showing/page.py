@@ -18,6 +18,7 @@ from theorem_engine.showing.formula.lines import mathml, mathml_lines, plain, te
 from theorem_engine.showing.formula.names import read_name
 from theorem_engine.showing.formula.tree import EMPTY, EQUALS, RELATION, Tree, row
 from theorem_engine.showing.rule_text import prose, readable, rule_text
+from theorem_engine.showing.source_text import source_text
 from theorem_engine.showing.stated import Line, Stated, Words, stated
 from theorem_engine.showing.ways import ways_of
 
@@ -136,7 +137,7 @@ def _sections(entry: Entry, found: Stated, chosen: Mapping[str, Any] | None) -> 
         "Assumes": [(prose(text),) for text in entry.assumes],
         "Regime": [(prose(str(entry.regime)),), *((rule_text(warn),) for warn in entry.warns)],
         "Conventions": [(prose(text),) for text in conventions_of(entry.paper)],
-        "Source": [(f"{entry.source}{aliases}",)],
+        "Source": [(f"{source_text(entry)}{aliases}",)],
         "Provenance": [(mark, MARKS[mark]) for mark in entry.marks],
         "Evidence": [(str(evidence_of(entry)),)],
         "Rests on": [(name,) for name in dict.fromkeys(entry.needs.values())],

@@ -40,7 +40,8 @@ _GREEK = {
 }  # fmt: skip
 #: A word that is one, with a number or a sign as its index; not a name that is typed with its value, nor code.
 _LETTER = re.compile(rf"(?<![\w`'.])({'|'.join(_GREEK)})([0-9]?)(?![A-Za-z0-9=`']|_\w\w)")
-_POWER = re.compile(r"\^(-?[0-9]+)(?!\w|\.[0-9])")
+_POWER = re.compile(r"\^(?:(-?[0-9]+)(?!\w|\.[0-9])|\((-[0-9]+)\))")
+_DIFFERENTIAL = re.compile(rf"(?<=/)d({'|'.join(_GREEK)})(?!\w)")
 _TRANSPOSED = re.compile(r"(?<=[\w)])\^T\b")
 _ROOT = re.compile(r"\bsqrt\((\w+)\)|\bsqrt(?=\()")
 _UP, _DOWN = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -51,6 +52,8 @@ def prose(text: str) -> str:
 
     >>> prose("gamma -> oo: mu^T mu/sqrt(p) + b^2 eta0 at nu=inf, `gamma^2`")
     'γ → ∞: μᵀ μ/√p + b² η₀ at nu=inf, `gamma^2`'
+    >>> prose("-gamma^2 dA/dgamma with A = vT M^(-1) v, like n^(-2/3)")
+    '-γ² dA/dγ with A = vT M⁻¹ v, like n^(-2/3)'
     """
     parts = text.split("`")
     return "`".join(part if k % 2 else _written(part) for k, part in enumerate(parts))
@@ -58,7 +61,8 @@ def prose(text: str) -> str:
 
 def _written(text: str) -> str:
     text = _ROOT.sub(lambda m: "√" + (m[1] or ""), readable(text))
-    text = _TRANSPOSED.sub("ᵀ", _POWER.sub(lambda m: m[1].translate(_UP), text))
+    text = _TRANSPOSED.sub("ᵀ", _POWER.sub(lambda m: (m[1] or m[2]).translate(_UP), text))
+    text = _DIFFERENTIAL.sub(lambda m: "d" + _GREEK[m[1]], text)
     return _LETTER.sub(lambda m: _GREEK[m[1]] + m[2].translate(_DOWN), text)
 
 

@@ -15,13 +15,17 @@ from theorem_engine.showing.book.guide import Guide
 from theorem_engine.showing.book.paper_page import entry_table, works_said
 from theorem_engine.showing.book.terms import heading
 
+#: Verdicts of several entries.
+_VERBS = {"agrees": "agree with simulations", "disagrees": "disagree with simulations",
+          "cannot tell": "undecided"}  # fmt: skip
+
 
 def index_page(papers: Mapping[str, Sequence[Entry]], guides: Sequence[Guide], evidence: Mapping[str, Evidence]) -> str:
     """The whole page."""
     count = sum(map(len, papers.values()))
     borders = Counter(found.border for found in evidence.values())
     fills = Counter(found.fill for found in evidence.values())
-    states = ", ".join(f"{number} {word}" for word, number in (*borders.items(), *fills.items()))
+    states = ", ".join(f"{number} {_VERBS.get(word, word)}" for word, number in (*borders.items(), *fills.items()))
     parts = [
         "<h1>Theorem Engine</h1>",
         f"<p>{count} statements in {len(papers)} parts, each with its equations, a number with its error, and what "

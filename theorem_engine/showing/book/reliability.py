@@ -10,6 +10,7 @@ from theorem_engine.language.entry import Entry
 from theorem_engine.language.source import MARKS
 from theorem_engine.showing.book.evidence import Evidence
 from theorem_engine.showing.book.terms import heading, term_html
+from theorem_engine.showing.source_text import source_text
 
 
 def badges(entry: Entry, evidence: Evidence) -> str:
@@ -17,7 +18,7 @@ def badges(entry: Entry, evidence: Evidence) -> str:
     return (
         f'<p class="badges"><span class="badge border-{evidence.border}">{evidence.border}</span> '
         f'<span class="badge fill-{evidence.fill.replace(" ", "-")}">{evidence.fill}</span> '
-        f"<span>{escape(str(entry.source))}</span></p>"
+        f"<span>{escape(source_text(entry))}</span></p>"
     )
 
 
@@ -50,7 +51,7 @@ def _source(entry: Entry) -> list[str]:
     else:
         sure = "The place is stated by whoever wrote the entry, not marked as a guess."
     aliases = entry.all_aliases()
-    return [f"{source}. {sure}", *([f"Also found as {', '.join(aliases)}."] if aliases else [])]
+    return [f"{source_text(entry)}. {sure}", *([f"Also found as {', '.join(aliases)}."] if aliases else [])]
 
 
 def _identities(entry: Entry) -> list[str]:

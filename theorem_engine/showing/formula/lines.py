@@ -155,7 +155,7 @@ def _lay_script(part: Tree, mark: str, table: dict[str, str], depth: float, foun
         found.append(Piece(sign("", "".join(table[c] for c in shown)), None))
     elif set(shown) <= set("′⋆†⊤+*×∅"):
         found.append(Piece(sign("", shown), None))
-    elif len(shown) <= 12 and shown.isalnum():
+    elif (len(shown) <= 12 and shown.isalnum()) or shown == "∞":
         found.append(Piece(sign("", mark + shown), None))
     else:
         found.append(Piece(sign("", mark + "("), None))

@@ -16,6 +16,7 @@ from theorem_engine.language.operators.spectrum_sum import SpectrumSum
 from theorem_engine.language.operators.stochastic import BatchSum, TokenSum
 from theorem_engine.showing.formula.tree import (
     ATOM,
+    INFINITY,
     JOINT,
     PREFIX,
     PRODUCT,
@@ -45,7 +46,7 @@ def spectrum_sum(pen: Pen, node: Any) -> Tree:
     (name,) = pen.bind([node.index], "number of a mode, from one on")
     below = row(name, sign("="), sign("1"))
     inside = held(pen.write(node.body), PRODUCT)
-    return scope(row(script(_SUM_SIGN, below), JOINT, inside, level=PRODUCT), frozenset({node.index}))
+    return scope(row(script(_SUM_SIGN, below, INFINITY), JOINT, inside, level=PRODUCT), frozenset({node.index}))
 
 
 @writes(BatchSum)

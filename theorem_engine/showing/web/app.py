@@ -15,7 +15,7 @@ from theorem_engine.showing.web.bodies import Refused, read_body
 from theorem_engine.showing.web.openapi import description
 from theorem_engine.showing.web.patience import impatient_protocol
 from theorem_engine.showing.web.questions import MOST_SECONDS, QUESTIONS
-from theorem_engine.showing.web.workers import Busy, Late, Workers
+from theorem_engine.showing.web.workers import Busy, Ended, Late, Left, Workers
 
 #: Seconds that a question may take; a check has its own workers, so that it keeps nobody waiting.
 QUICK, SLOW = 20.0, MOST_SECONDS + 20.0
@@ -49,13 +49,17 @@ def make_app(book: Path | str, jobs: int = 2) -> Any:
         workers, seconds = (slow, SLOW) if question == "check" else (quick, QUICK)
         try:
             body = await read_body(request)
-            found = await workers.ask(question, body, seconds)
+            found = await workers.ask(question, body, seconds, request.is_disconnected)
         except Refused as refusal:
             return said(refusal.status, "BadBody", refusal.message)
         except Late:
             return said(422, "Late", f"{question} took longer than {seconds:g} s; the command line sets no limit")
         except Busy:
             return said(429, "Busy", "all workers are busy; ask again in a moment")
+        except Left:
+            return said(400, "Left", "whoever asked has left")
+        except Ended:
+            return said(422, "Ended", f"the process that answered {question} was ended, perhaps for want of memory")
         return JSONResponse(found["answer"], found["status"])
 
     async def post_it(request: Any) -> Any:

@@ -24,10 +24,14 @@ async def read_body(request: Any) -> dict[str, Any]:
     """The object that a request carries."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Refused(415, "a question is sent as application/json")
+    from starlette.requests import ClientDisconnect
+
     try:
         data = await asyncio.wait_for(_bytes(request), SLOWEST)
     except TimeoutError:
         raise Refused(408, f"the body did not arrive within {SLOWEST:g} s") from None
+    except ClientDisconnect:
+        raise Refused(400, "the body broke off") from None
     return parsed(data)
 
 

@@ -8,15 +8,18 @@ import json
 import multiprocessing
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
 
 #: Seconds that a question waits for a free worker, and that a worker may take to import the registry.
 PATIENCE, STARTING = 10.0, 120.0
+#: Seconds between two looks at whether who asked is still there; seconds that a worker has to finish if not.
+LOOK, GRACE = 0.25, 2.0
 
 READY = b"ready"
+HasLeft = Callable[[], Awaitable[bool]]
 
 
 class Late(Exception):
@@ -25,6 +28,14 @@ class Late(Exception):
 
 class Busy(Exception):
     """No worker was free for a long time."""
+
+
+class Left(Exception):
+    """Who asked is gone."""
+
+
+class Ended(Exception):
+    """A worker was ended from outside."""
 
 
 class Workers:
@@ -46,17 +57,42 @@ class Workers:
         self._all.add(worker)
         self._idle.put_nowait(worker)
 
-    async def ask(self, question: str, body: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The answer of a free worker; Late if it takes longer than the seconds, Busy if none becomes free."""
+    async def ask(
+        self, question: str, body: dict[str, Any], seconds: float, has_left: HasLeft | None = None
+    ) -> dict[str, Any]:
+        """The answer of a free worker; Late if it takes longer than the seconds, Busy if none becomes free.
+
+        Left if who asked has left, as ``has_left`` tells: then nothing more is waited for, and a worker that goes on
+        for long is ended.
+        """
+        left = asyncio.ensure_future(_gone(has_left))
         try:
-            worker = await asyncio.wait_for(self._idle.get(), PATIENCE)
-        except TimeoutError:
-            raise Busy from None
-        loop = asyncio.get_running_loop()
-        # a client that leaves does not set the worker free before it has answered
-        task = loop.run_in_executor(self._threads, worker.ask, question, body, seconds)
-        task.add_done_callback(lambda done: self._free(worker, done))
-        return await asyncio.shield(task)
+            worker = await self._idle_worker(left)
+            loop = asyncio.get_running_loop()
+            # a client that leaves does not set the worker free before it has answered
+            task = loop.run_in_executor(self._threads, worker.ask, question, body, seconds)
+            task.add_done_callback(lambda done: self._free(worker, done))
+            await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                await asyncio.wait({task}, timeout=GRACE)
+                if not task.done() and worker.is_ready:
+                    worker.process.kill()
+                raise Left
+            return task.result()
+        except (EOFError, OSError):
+            raise Ended from None
+        finally:
+            left.cancel()
+
+    async def _idle_worker(self, left: asyncio.Future[None]) -> _Worker:
+        found = asyncio.ensure_future(self._idle.get())
+        await asyncio.wait({found, left}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        if found.done() and not left.done():
+            return found.result()
+        if found.done():
+            self._idle.put_nowait(found.result())
+        found.cancel()
+        raise Left if left.done() else Busy
 
     def _free(self, worker: _Worker, done: asyncio.Future[Any]) -> None:
         if done.cancelled() or done.exception() is not None:
@@ -71,6 +107,12 @@ class Workers:
         for worker in self._all:
             worker.end()
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+async def _gone(has_left: HasLeft | None) -> None:
+    """Waits until who asked has left."""
+    while has_left is None or not await has_left():
+        await asyncio.sleep(LOOK)
 
 
 class _Worker:

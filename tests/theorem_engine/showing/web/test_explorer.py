@@ -12,10 +12,10 @@ import pytest
 
 from theorem_engine.base.errors import BadRequest
 from theorem_engine.showing.web.app import found_page, make_app, serve
-from theorem_engine.showing.web.bodies import DEEPEST, LARGEST, Refused, parsed
+from theorem_engine.showing.web.bodies import DEEPEST, LARGEST, Refused, parsed, read_body
 from theorem_engine.showing.web.openapi import description
 from theorem_engine.showing.web.questions import QUESTIONS, answer
-from theorem_engine.showing.web.workers import Late, Workers
+from theorem_engine.showing.web.workers import Ended, Late, Left, Workers
 
 POINT = {"kappa": "0.5", "nu": "0.5", "lam": "0.1", "gamma": "sqrt(1/2)", "d": 400, "L": 10}
 
@@ -233,6 +233,55 @@ def test_a_question_that_takes_too_long_is_ended_and_the_next_is_answered():
     before, after = asyncio.run(talk())
     assert before["status"] == after["status"] == 200
     assert before["answer"]["value"] == after["answer"]["value"]
+
+
+def test_who_leaves_is_not_waited_for_and_a_worker_that_was_ended_is_told():
+    """Clients that leave slow questions would else keep the only worker for minutes."""
+
+    async def talk():
+        looks = []
+
+        async def gone():
+            looks.append(1)
+            return len(looks) > 2
+
+        workers = Workers(1)
+        workers.start()
+        try:
+            quick = {"id": "gaussian.erf-mean", "point": {"t": 1, "g": "0.5"}}
+            answers = [await workers.ask("predict", quick, 60)]
+            slow = {"id": "duranthon2026.hard-phase", "point": {"task": "max", "nu": 2, "L": 3, "draws": 4096}}
+            ways = (workers.ask("predict", slow, 600, gone) for _ in range(4))
+            assert [type(end) for end in await asyncio.gather(*ways, return_exceptions=True)] == [Left] * 4
+            answers.append(await workers.ask("predict", quick, 60))
+            (worker,) = workers._all
+            worker.process.kill()
+            worker.process.join()
+            with pytest.raises(Ended):
+                await workers.ask("predict", quick, 60)
+            return answers
+        finally:
+            workers.stop()
+
+    before, after = asyncio.run(talk())
+    assert before["status"] == after["status"] == 200
+    assert before["answer"]["value"] == after["answer"]["value"]
+
+
+def test_a_body_that_breaks_off_is_no_fault_of_the_server():
+    from starlette.requests import ClientDisconnect
+
+    class Request:
+        def __init__(self):
+            self.headers = {"content-type": "application/json"}
+
+        async def stream(self):
+            yield b'{"id": '
+            raise ClientDisconnect
+
+    with pytest.raises(Refused, match="broke off") as refused:
+        asyncio.run(read_body(Request()))
+    assert refused.value.status == 400
 
 
 def test_the_description_names_every_question_with_its_needs():

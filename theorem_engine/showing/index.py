@@ -49,7 +49,8 @@ def row_of(entry: Entry) -> Row:
     """The row of one entry; in its text a line break keeps words of different fields apart."""
     letters = (f"{x.name} {x.latex_name} {x.meaning}" for x in entry.given)
     outputs = (f"{name} {output.meaning}" for name, output in entry.outputs.items())
-    fields = (entry.id, *entry.all_aliases(), entry.kind, entry.title, entry.description, str(entry.source))
+    said = (" ".join(text.split()) for text in (entry.description, *entry.assumes, *entry.notes))
+    fields = (entry.id, *entry.all_aliases(), entry.kind, entry.title, str(entry.source), *said)
     return Row(
         entry.id,
         entry.kind,

@@ -39,6 +39,8 @@ SYNONYMS = {
 _ID, _TITLE, _LETTER, _TEXT = 8.0, 5.0, 3.0, 1.0
 #: What a whole word is worth more than a part of one, and another word for the same thing less.
 _WHOLE, _OTHER = 1.5, 0.5
+#: What a phrase is worth more than a word: nobody writes one by chance.
+_PHRASE = 3.0
 
 
 def ranked(rows: Sequence[Row], text: str) -> list[Row]:
@@ -68,8 +70,8 @@ def terms(text: str) -> list[str]:
 
 def score(row: Row, word: str) -> float:
     """How well one row answers one word; 0 if it does not."""
-    others = (_OTHER * _place(row, other) for other in SYNONYMS.get(word, ()))
-    return max(_place(row, word), *others) if word in SYNONYMS else _place(row, word)
+    own = _place(row, word) * (_PHRASE if " " in word else 1.0)
+    return max([own, *(_OTHER * _place(row, other) for other in SYNONYMS.get(word, ()))])
 
 
 def _place(row: Row, word: str) -> float:

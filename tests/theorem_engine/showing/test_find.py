@@ -9,6 +9,7 @@ from theorem_engine.base.errors import BadRequest, UnknownEntry
 from theorem_engine.language import catalogue
 from theorem_engine.showing import index
 from theorem_engine.showing.find import Entries, entry_json, search
+from theorem_engine.showing.ranking import ranked
 
 ENTRIES = te.entries()
 
@@ -183,3 +184,10 @@ def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path, monkeyp
 def test_the_cache_is_where_users_keep_theirs(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert index.cache_folder() == tmp_path / "theorem-engine"
+
+
+def test_a_phrase_that_stands_in_an_entry_counts_more_than_other_words_for_it():
+    found = [row.id for row in ranked(index.all_rows(), "state evolution")]
+    assert found.index("duranthon2026.bayes-learner") < found.index("duranthon2026.gradient-descent")
+    # what only the notes of an entry name is found too
+    assert "classics.ridge-risk" in [row.id for row in ranked(index.all_rows(), "double descent")]

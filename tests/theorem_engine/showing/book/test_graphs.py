@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from theorem_engine.language.catalogue import find_entry
+from theorem_engine.showing.book import curve
 from theorem_engine.showing.book import evidence as ledger
 from theorem_engine.showing.book.curve import curve_of, main_letter, places_of
 from theorem_engine.showing.book.evidence import Evidence, strong
@@ -17,7 +18,7 @@ from theorem_engine.showing.book.layers import HEIGHT, WIDEST, laid_out
 from theorem_engine.showing.book.plan_graph import plan_html
 from theorem_engine.showing.book.reliability import reliability_html
 from theorem_engine.showing.book.svg_graph import Node, graph_svg
-from theorem_engine.showing.book.svg_plot import Plot, plot_svg, round_numbers
+from theorem_engine.showing.book.svg_plot import Plot, hidden_error, plot_svg, round_numbers
 
 
 def test_boxes_of_a_graph_do_not_overlap_and_arrows_run_down():
@@ -72,6 +73,42 @@ def test_the_curve_passes_where_its_values_are():
     points = [tuple(map(float, pair.split())) for pair in path.split("L")]
     assert points[1][0] == pytest.approx((points[0][0] + points[2][0]) / 2, abs=0.1)
     assert points[0][1] == points[2][1] > points[1][1]
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0, 2.0), (1e-4, 1.0, 50.0)])
+def test_a_dot_hides_the_bar_of_an_error_that_is_said_to_be_hidden(values):
+    """On linear and on logarithmic scales; half as much again would be seen."""
+    radius = 3.2
+    for share, is_hidden in ((1.0, True), (1.5, False)):
+        error = share * hidden_error(values, 1.0)
+        plot = Plot((0.0, 1.0, 2.0), values, (0.0,) * 3, "x", "y", "t", points=((1.0, 1.0, error),))
+        bar = re.search(r'class="bar" d="M[\d.]+ ([\d.]+)V([\d.]+)"', plot_svg(plot))
+        top = re.search(r'class="point" cx="[\d.]+" cy="([\d.]+)"', plot_svg(plot))
+        reach = float(top[1]) - min(float(bar[1]), float(bar[2]))
+        # positions are written to a tenth
+        assert (reach <= radius + 0.2) == is_hidden
+    assert hidden_error((math.nan,), 1.0) == hidden_error(values, math.nan) == 0
+
+
+def test_more_is_drawn_only_where_it_can_be_seen(monkeypatch):
+    """A first look is enough where its bar is hidden; elsewhere the time follows from what is missing."""
+    asked = []
+
+    def drawn(id, output, *, seconds, **point):
+        asked.append(seconds)
+        spread = float(point["spread"])
+        row = SimpleNamespace(output=output, value=1.0, error=spread, deterministic=False, simulator="s", sizes={})
+        return SimpleNamespace(rows=[row])
+
+    monkeypatch.setattr(curve, "simulate_output", drawn)
+    entry, values = find_entry("gaussian.erf-mean"), [0.0, 1.0, 2.0]
+    hidden = hidden_error(values, 1.0)
+    for spread, times in ((0.4 * hidden, 1), (hidden, 2), (50 * hidden, 2)):
+        asked.clear()
+        curve._drawn(entry, {"spread": spread}, "value", values)
+        assert len(asked) == times
+        assert sum(asked) <= 1.5 * curve.SIMULATED_SECONDS
+    assert asked[-1] == curve.SIMULATED_SECONDS
 
 
 def test_the_range_of_a_curve_stays_inside_the_domain():

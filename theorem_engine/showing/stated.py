@@ -361,9 +361,9 @@ class _Author:
         names = Abbreviations(letter)
         if len(self.variants.listed) == 1 and not self.variants.given:
             # what is an output of the only case needs no other name
-            for item in lines:
-                if not item.right.arguments:
-                    names.named.setdefault(item.right, item.left)
+            for line in lines:
+                if not line.right.arguments:
+                    names.named.setdefault(line.right, line.left)
         names.survey(item.right for item in lines)
         items: list[Line | Words] = []
         for item in found.items:

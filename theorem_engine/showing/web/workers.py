@@ -72,7 +72,8 @@ class Workers:
             # a client that leaves does not set the worker free before it has answered
             task = loop.run_in_executor(self._threads, worker.ask, question, body, seconds)
             task.add_done_callback(lambda done: self._free(worker, done))
-            await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {task, left}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 await asyncio.wait({task}, timeout=GRACE)
                 if not task.done() and worker.is_ready:
@@ -86,7 +87,8 @@ class Workers:
 
     async def _idle_worker(self, left: asyncio.Future[None]) -> _Worker:
         found = asyncio.ensure_future(self._idle.get())
-        await asyncio.wait({found, left}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {found, left}
+        await asyncio.wait(either, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         if found.done() and not left.done():
             return found.result()
         if found.done():

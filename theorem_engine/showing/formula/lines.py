@@ -314,7 +314,9 @@ def _mathml_sign(text: str, what: Any) -> str:
     if what == NUMBER:
         return f"<mn>{shown}</mn>"
     if what == WORD:
-        return f"<mtext>{escape(text)}</mtext>"
+        # browsers take a sign between texts for a larger operator, without space around it; names of letters are none
+        tag = "mi" if len(text) > 1 and text.isidentifier() else "mtext"
+        return f"<{tag}>{escape(text)}</{tag}>"
     if what == TIMES:
         return f"<mo>{shown}</mo>" if shown else '<mspace width="0.17em"/>'
     if what == SPACE:

@@ -141,9 +141,9 @@ def test_a_step_of_stochastic_descent_draws_few_numbers(monkeypatch):
 
     drawn, plain = [], RandomRunner._drawn
 
-    def watched(self, streams, lanes, count, *rest):
-        found = plain(self, streams, lanes, count, *rest)
-        drawn.append(sum(part.size for part in found) / (lanes * count))
+    def watched(self, stream, begin, count, *rest):
+        found = plain(self, stream, begin, count, *rest)
+        drawn.append(sum(part.size for part in found) / count)
         return found
 
     monkeypatch.setattr(RandomRunner, "_drawn", watched)

@@ -91,3 +91,90 @@ def lane_erfc(x: Any) -> Any:
     """One minus the error function, with all its digits far up."""
     upper = _upper(abs(x))
     return 1.0 - _lower(x) if abs(x) < 0.5 else (2.0 - upper if x < 0.0 else upper)
+
+
+@numba.njit(forceinline=True)
+def _mixed(x: Any, y: Any, turn: Any) -> Any:
+    """One round of Threefry."""
+    x = x + y
+    return x, ((y << np.uint64(turn)) | (y >> np.uint64(64 - turn))) ^ x
+
+
+@numba.njit(forceinline=True)
+def lane_random(key0: Any, key1: Any, first: Any, second: Any) -> Any:
+    """Two random words at a counter of two words: Threefry-2x64 with twenty rounds, in ``normal_draws`` too."""
+    key2 = np.uint64(0x1BD11BDAA9FC1A22) ^ key0 ^ key1
+    x, y = np.uint64(first) + key0, np.uint64(second) + key1
+    x, y = _mixed(x, y, 16)
+    x, y = _mixed(x, y, 42)
+    x, y = _mixed(x, y, 12)
+    x, y = _mixed(x, y, 31)
+    x, y = x + key1, y + (key2 + np.uint64(1))
+    x, y = _mixed(x, y, 16)
+    x, y = _mixed(x, y, 32)
+    x, y = _mixed(x, y, 24)
+    x, y = _mixed(x, y, 21)
+    x, y = x + key2, y + (key0 + np.uint64(2))
+    x, y = _mixed(x, y, 16)
+    x, y = _mixed(x, y, 42)
+    x, y = _mixed(x, y, 12)
+    x, y = _mixed(x, y, 31)
+    x, y = x + key0, y + (key1 + np.uint64(3))
+    x, y = _mixed(x, y, 16)
+    x, y = _mixed(x, y, 32)
+    x, y = _mixed(x, y, 24)
+    x, y = _mixed(x, y, 21)
+    x, y = x + key1, y + (key2 + np.uint64(4))
+    x, y = _mixed(x, y, 16)
+    x, y = _mixed(x, y, 42)
+    x, y = _mixed(x, y, 12)
+    x, y = _mixed(x, y, 31)
+    return x + key2, y + (key0 + np.uint64(5))
+
+
+@numba.njit(forceinline=True, fastmath={"contract"})
+def _log(x: Any) -> Any:
+    """log(x) for normal numbers: 2^n m with m between the square roots of 1/2 and 2, then a series in (m - 1)/(m + 1)."""
+    bits = np.float64(x).view(np.int64)
+    # how often two goes into x, the step between roots of 1/2 and 2
+    shifted = bits - np.int64(0x3FE6A09E667F3BCD)
+    n = shifted >> np.int64(52)
+    m = np.int64(bits - (n << np.int64(52))).view(np.float64)
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    z2 = z * z
+    z4 = z2 * z2
+    low = (2.0 / 3.0 + z * (2.0 / 5.0)) + z2 * (2.0 / 7.0 + z * (2.0 / 9.0))
+    high = (2.0 / 11.0 + z * (2.0 / 13.0)) + z2 * (2.0 / 15.0 + z * (2.0 / 17.0))
+    top = (2.0 / 19.0 + z * (2.0 / 21.0)) * z4
+    # the exponent as a number without a conversion: its low bits beside those of 3 * 2^51
+    power = np.int64(n + np.int64(0x4338000000000000)).view(np.float64) - 6755399441055744.0
+    return power * 0.6931471805599453 + (2.0 * s + s * z * (low + z4 * (high + top)))
+
+
+@numba.njit(forceinline=True, fastmath={"contract"})
+def lane_normals(key0: Any, key1: Any, first: Any, second: Any) -> Any:
+    """Two standard normals at a place, as ``normal_draws`` has them."""
+    x, y = lane_random(key0, key1, first, second)
+    one = np.int64((x >> np.uint64(12)) | np.uint64(0x3FF0000000000000)).view(np.float64)
+    other = np.int64((y >> np.uint64(12)) | np.uint64(0x3FF0000000000000)).view(np.float64)
+    radius = np.sqrt(-2.0 * _log(2.0 - one))
+    w = other - 1.0
+    # the nearest quarter of a turn in the last bits
+    t = 4.0 * w + 6755399441055744.0
+    quarter = np.float64(t).view(np.int64)
+    a = (w - 0.25 * (t - 6755399441055744.0)) * 6.283185307179586
+    z = a * a
+    z2 = z * z
+    z4 = z2 * z2
+    sine = (-1.0 / 6.0 + z / 120.0) + z2 * (-1.0 / 5040.0 + z / 362880.0)
+    sine += z4 * ((-1.0 / 39916800.0 + z / 6227020800.0) + z2 * (-1.0 / 1307674368000.0))
+    sine = a + a * z * sine
+    cosine = (-0.5 + z / 24.0) + z2 * (-1.0 / 720.0 + z / 40320.0)
+    cosine += z4 * ((-1.0 / 3628800.0 + z / 479001600.0) + z2 * (-1.0 / 87178291200.0 + z / 20922789888000.0))
+    cosine = 1.0 + z * cosine
+    is_odd = (quarter & np.int64(1)) != 0
+    along, across = (sine, cosine) if is_odd else (cosine, sine)
+    along = -along if ((quarter + np.int64(1)) & np.int64(2)) != 0 else along
+    across = -across if (quarter & np.int64(2)) != 0 else across
+    return radius * along, radius * across

@@ -46,14 +46,17 @@ def by_hand(start, rate, moved, steps, until=math.inf):
 
 @pytest.fixture
 def points():
-    """Eleven runs: one group of eight and one with places to spare, of different length and clock."""
+    """Nineteen runs: one group of sixteen and one with places to spare, of different length and clock."""
     rng = np.random.default_rng(5)
-    columns = [rng.uniform(-1, 1, 11), rng.uniform(-1, 1, 11), rng.uniform(0.5, 2, 11), np.zeros(11)]
+    columns = [rng.uniform(-1, 1, 19), rng.uniform(-1, 1, 19), rng.uniform(0.5, 2, 19), np.zeros(19)]
     columns[3][::2] = 0.25
-    return [*columns, np.array([30, 12, 30, 7, 30, 30, 1, 30, 22, 30, 9])]
+    return [*columns, np.array([30, 12, 30, 7, 30, 30, 1, 30, 22, 30, 9, 30, 30, 2, 30, 17, 30, 30, 4])]
 
 
-def test_every_run_of_a_group_goes_its_own_way(points, monkeypatch):
+@pytest.mark.parametrize("count", [7, 19])
+def test_every_run_of_a_group_goes_its_own_way(count, points, monkeypatch):
+    """Also in the smaller groups of few runs."""
+    points = [column[:count] for column in points]
     monkeypatch.setattr(recurrence, "WORTH_COMPILING", 0)
     monkeypatch.setattr(recurrence.Runner, "_loop", None)
     found = recurrence.Runner(LAW, (x, y, a, b, n), get_backend("float64")).run(tuple(map(np.asarray, points)), None)

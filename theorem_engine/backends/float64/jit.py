@@ -27,8 +27,10 @@ ORDER = 24
 SMALLER = (4, 6, 9, 13, 18)
 #: Steps between these comparisons after as many at every step, and the largest difference, relative to the integral.
 CHECKED, ALIKE = 16, 1e-15
-#: Runs of a group, and the number of runs from which groups are worth it.
+#: Runs of a group, and the number of runs from which groups are worth it. From more runs than fit one group on, groups
+#: of twice the size: two registers side by side hide the time that one operation waits for another.
 LANES, WORTH_GROUPING = 8, 3
+WIDE = 2 * LANES
 #: One where a run goes on, zero where it has come to its end.
 ALIVE = sympy.Symbol("alive")
 FUNCTIONS = Path(__file__).parents[2] / "numerics" / "lane_functions.py"
@@ -61,6 +63,11 @@ def compiled_kernel(law: Any, parameters: tuple[Any, ...]) -> Kernel | None:
         return None
 
 
+def lanes_for(runs: int) -> int:
+    """Runs of a group where there are so many in all."""
+    return WIDE if runs > LANES else LANES
+
+
 class Kernel:
     """A compiled law; runs are spread over threads, which the compiled code leaves free to work."""
 
@@ -71,7 +78,7 @@ class Kernel:
         self._load(LANES)
 
     def _module(self, runs: int) -> Any:
-        return self._load(LANES if runs >= WORTH_GROUPING else 1)
+        return self._load(lanes_for(runs) if runs >= WORTH_GROUPING else 1)
 
     def run(self, start: Any, counts: Any, parameters: Any, spacing: int) -> tuple[Any, Any, Any]:
         """Final states (n, k), logs (n, entries, 1 + k) and numbers of log entries (n)."""
@@ -93,9 +100,10 @@ class Kernel:
         rows = int(counts.max(initial=0)) // spacing + 2 if spacing else 0
         final, log, entries = start.copy(), np.zeros((runs, rows, 1 + self.size)), np.zeros(runs, dtype=np.int64)
         # whole groups to each thread
-        groups = -(-runs // LANES)
+        lanes = lanes_for(runs)
+        groups = -(-runs // lanes)
         workers = min(os.cpu_count() or 1, groups)
-        ends = [min(runs, LANES * part[-1] + LANES) for part in np.array_split(np.arange(groups), workers)]
+        ends = [min(runs, lanes * part[-1] + lanes) for part in np.array_split(np.arange(groups), workers)]
         rules = (*gauss_legendre(order), *gauss_legendre(ORDER))
         module = self._module(runs)
 

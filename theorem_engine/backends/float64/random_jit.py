@@ -3,7 +3,8 @@
 Letters are of three kinds: one number for a step, one for each sequence, one for each token. A sum over tokens or over
 the batch ends a loop, so that the lines of a step fall into phases: what a sum of one phase gives is used in the next.
 Several runs are advanced at a time: every number stands in a row with one place for each run, and innermost is always
-a loop over these places, which the compiler turns into vector instructions.
+a loop over these places, which the compiler turns into vector instructions. The normals of a step are made where they
+are used, in the same way.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import sympy
 
 from theorem_engine.backends.base import straight_line
-from theorem_engine.backends.float64.jit import FUNCTIONS, LANES, LanePrinter
+from theorem_engine.backends.float64.jit import FUNCTIONS, WIDE, LanePrinter
 from theorem_engine.backends.float64.scalar_code import Unsupported, load_module
 from theorem_engine.language.operators.stochastic import BatchSum, TokenSum
 from theorem_engine.planning.plan import Evaluate, make_plan
@@ -35,7 +36,7 @@ class _Printer(LanePrinter):
 
 
 @cache
-def compiled_chain(law: Any, parameters: tuple[Any, ...], lanes: int = LANES) -> Any:
+def compiled_chain(law: Any, parameters: tuple[Any, ...], lanes: int = WIDE) -> Any:
     """The module with ``run`` for so many runs of a law; None without numba or for a law it cannot express."""
     try:
         import numba  # noqa: F401
@@ -150,10 +151,13 @@ import math
 {FUNCTIONS.read_text(encoding="utf-8")}
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={{"contract"}})
-def run(state, begin, normals, firsts, singles, chis, parameters, batch, tokens, spacing, log):
+def run(state, begin, keys, chis, parameters, batch, tokens, spacing, log):
 {text}
     return n
 '''
+
+    #: Where the normals of a step begin that are not a token's.
+    _singles = "first_single"
 
     def _at(self, name: str) -> str:
         """The place of a number in this lane, whatever its kind; loops that compute touch no other array."""
@@ -162,9 +166,10 @@ def run(state, begin, normals, firsts, singles, chis, parameters, batch, tokens,
     def _kept(self, name: str) -> str:
         """The place where a number of a token or a sequence is drawn or waits for a later phase."""
         if name in self.normals:
-            return f"normals[l, t, {self.normals[name]}, b, k]"
+            return f"drawn[((({self.normals[name]} * batch + b) * tokens) + k) * {self.lanes} + l]"
         if name in self.firsts:
-            return f"firsts[l, t, {self.firsts[name]}, b] if k == 0 else 0.0"
+            place = f"{len(self.normals)} * batch * tokens + {self.firsts[name]} * batch + b"
+            return f"drawn[({place}) * {self.lanes} + l] if k == 0 else 0.0"
         if name == self.first:
             return "1.0 if k == 0 else 0.0"
         if name in self.sequences:
@@ -178,12 +183,21 @@ def run(state, begin, normals, firsts, singles, chis, parameters, batch, tokens,
         """The lines of the function."""
         text = [f"work = np.zeros({len(self.rows) * self.lanes})",
                 f"sequence = np.zeros({max(1, len(self.sequences)) * self.lanes} * batch)",
-                f"token = np.zeros({max(1, len(self.tokens)) * self.lanes} * batch * tokens)"]  # fmt: skip
+                f"token = np.zeros({max(1, len(self.tokens)) * self.lanes} * batch * tokens)",
+                f"{self._singles} = {len(self.normals)} * batch * tokens + {len(self.firsts)} * batch",
+                f"pairs = ({self._singles} + {len(self.singles)} + 1) // 2",
+                f"drawn = np.empty(2 * pairs * {self.lanes})", f"pair = np.empty({2 * self.lanes})"]  # fmt: skip
         given = [f"{self._at(n)} = state[l, {i}]" for i, n in enumerate(self.state)]
         text += self._each([*given, *(f"{self._at(n)} = parameters[l, {i}]" for i, n in enumerate(self.parameters))])
-        step = [f"{self.clock} = float(begin + t)"]
-        step += self._each([f"{self._at(n)} = singles[l, t, {i}]" for i, n in enumerate(self.singles)]
-                           + [f"{self._at(n)} = chis[l, t, {i}]" for i, n in enumerate(self.chis)])  # fmt: skip
+        step = [f"{self.clock} = float(begin + t)", "now = np.uint64(begin + t)", "for p in range(pairs):"]
+        drawn = [f"one, two = lane_normals(keys[l], keys[{self.lanes} + l], place, now)",
+                 "pair[l] = one", f"pair[{self.lanes} + l] = two"]  # fmt: skip
+        kept = [f"drawn[2 * p * {self.lanes} + l] = pair[l]",
+                f"drawn[2 * p * {self.lanes} + {self.lanes} + l] = pair[{self.lanes} + l]"]  # fmt: skip
+        step += [f"    {line}" for line in ["place = np.uint64(p)", *self._each(drawn), *self._each(kept)]]
+        single = [f"{self._at(n)} = drawn[({self._singles} + {i}) * {self.lanes} + l]" for i, n in
+                  enumerate(self.singles)]  # fmt: skip
+        step += self._each(single + [f"{self._at(n)} = chis[t, {i}, l]" for i, n in enumerate(self.chis)])
         logged = [f"log[l, n, {i}] = {n}" for i, n in enumerate([self.clock, *map(self._at, self.state)])]
         step += [
             "if spacing > 0 and (begin + t) % spacing == 0:",
@@ -193,7 +207,7 @@ def run(state, begin, normals, firsts, singles, chis, parameters, batch, tokens,
         step += self._body()
         moves = [f"next{i} = {self._at(n)}" for i, n in enumerate(self.results)]
         step += self._each([*moves, *(f"{self._at(n)} = next{i}" for i, n in enumerate(self.state))])
-        text += ["n = 0", "for t in range(normals.shape[1]):", *(f"    {line}" for line in step)]
+        text += ["n = 0", "for t in range(chis.shape[0]):", *(f"    {line}" for line in step)]
         return [*text, *self._each([f"state[l, {i}] = {self._at(n)}" for i, n in enumerate(self.state)])]
 
     def _body(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +14,7 @@ from theorem_engine.backends.float64.recurrence import SAME, Way
 from theorem_engine.base.errors import NotAvailable, NotConverged
 from theorem_engine.base.reports import note
 from theorem_engine.numerics.compiled import call_compiled
+from theorem_engine.numerics.normal_draws import key_of, normals
 
 #: Steps whose random numbers are drawn at once, so that drawing costs little per step.
 BLOCK = 128
@@ -84,7 +86,7 @@ class RandomRunner:
         self, state: list[Any], given: list[Any], steps: int, batch: int, tokens: int, block: int, seeds: Any,
         degrees: Any, spacing: int,
     ) -> tuple[list[Any], list[Any]]:  # fmt: skip
-        streams = [_stream(s) for s in seeds]
+        streams = [_Stream(s) for s in seeds]
         per_step = self.law.noise_counts[1]
         first = np.zeros((1, 1, tokens))
         first[..., 0] = 1.0
@@ -92,7 +94,7 @@ class RandomRunner:
         with np.errstate(all="ignore"):
             for begin in range(0, steps, block):
                 count = min(block, steps - begin)
-                blocks = [self._draw(s, count, d, batch, tokens) for s, d in zip(streams, degrees, strict=True)]
+                blocks = [self._drawn(s, begin, count, d, batch, tokens) for s, d in zip(streams, degrees, strict=True)]
                 drawn, firsts, singles, chis = (np.stack(part, axis=1) for part in zip(*blocks, strict=True))
                 for i in range(count):
                     if spacing and (begin + i) % spacing == 0:
@@ -115,12 +117,10 @@ class RandomRunner:
         """The same paths by machine code, groups on each core; None where it is not worth it or not to be had."""
         if steps * batch * tokens * seeds.size < WORTH_COMPILING:
             return None
-        from theorem_engine.backends.float64.jit import LANES, WORTH_GROUPING
+        from theorem_engine.backends.float64.jit import WIDE, WORTH_GROUPING
         from theorem_engine.backends.float64.random_jit import compiled_chain
 
-        # the path hangs on how many steps are drawn at once, so that groups must not change it
-        is_small = LANES * block * (self.law.noise_counts[0] * batch * tokens + 1) <= DRAWN
-        lanes = LANES if seeds.size >= WORTH_GROUPING and is_small else 1
+        lanes = WIDE if seeds.size >= WORTH_GROUPING else 1
         module = compiled_chain(self.law, self.parameters, lanes)
         if module is None:
             return None
@@ -134,10 +134,10 @@ class RandomRunner:
             # places without a run of their own repeat the last one
             runs = np.minimum(group + np.arange(lanes), seeds.size - 1)
             own = runs[: seeds.size - group]
-            streams = [_stream(seeds[i]) for i in own]
+            streams = [_Stream(seeds[i]) for i in own]
             here, rows, row = start[runs], np.zeros((lanes, *log.shape[1:])), 0
             for begin in range(0, steps, block):
-                noise = self._drawn(streams, lanes, min(block, steps - begin), degrees[own], batch, tokens)
+                noise = _in_lanes(streams, lanes, min(block, steps - begin), degrees[own])
                 given = here, begin, *noise, parameters[runs], batch, tokens, spacing, rows[:, row:]
                 row += call_compiled(module.run, *given)
             if spacing:
@@ -163,12 +163,12 @@ class RandomRunner:
         self, module: Any, start: Any, parameters: Any, batch: int, tokens: int, seeds: Any, degrees: Any, lanes: int
     ) -> bool:
         """Whether both codes take the same first step of the first run, up to rounding."""
-        noise = self._drawn([_stream(seeds[0])], lanes, 1, degrees[:1], batch, tokens)
+        noise = _in_lanes([_Stream(seeds[0])], lanes, 1, degrees[:1])
         quick = np.repeat(start[:1], lanes, axis=0)
         log = np.zeros((lanes, 1, 1 + start.shape[1]))
         given = np.repeat(parameters[:1], lanes, axis=0)
         call_compiled(module.run, quick, 0, *noise, given, batch, tokens, 0, log)
-        drawn, firsts, singles, chis = (part[0, 0] for part in noise)
+        drawn, firsts, singles, chis = (x[0] for x in self._drawn(_Stream(seeds[0]), 0, 1, degrees[0], batch, tokens))
         mark = np.zeros((1, tokens))
         mark[:, 0] = 1.0
         with np.errstate(all="ignore"):
@@ -177,23 +177,13 @@ class RandomRunner:
         gaps = [abs(a - float(np.ravel(b)[0])) / (1 + abs(a)) for a, b in zip(quick[0], slow, strict=True)]
         return max(gaps) <= SAME
 
-    def _draw(self, stream: Any, count: int, degrees: Any, batch: int, tokens: int) -> tuple[Any, Any, Any, Any]:
+    def _drawn(self, stream: _Stream, begin: int, count: int, degrees: Any, batch: int, tokens: int) -> Any:
         """The random numbers of some steps of a run: of tokens, of first tokens, of steps, chi."""
-        parts = self._drawn([stream], 1, count, degrees[None], batch, tokens)
-        return tuple(part[0] for part in parts)
-
-    def _drawn(self, streams: list[Any], lanes: int, count: int, degrees: Any, batch: int, tokens: int) -> Any:
-        """The same for several runs, in arrays with room for all lanes."""
-        per_token, per_step, per_chi = self.law.noise_counts
-        drawn = np.zeros((lanes, count, per_token - len(self.on_first), batch, tokens))
-        firsts = np.zeros((lanes, count, len(self.on_first), batch))
-        singles, chis = np.zeros((lanes, count, per_step)), np.zeros((lanes, count, per_chi))
-        for i, stream in enumerate(streams):
-            for part in (drawn, firsts, singles):
-                stream.standard_normal(out=part[i])
-            if per_chi:
-                chis[i] = np.sqrt(stream.chisquare(degrees[i], size=(count, per_chi)))
-        return drawn, firsts, singles, chis
+        per_token, per_step, _ = self.law.noise_counts
+        shapes = (per_token - len(self.on_first), batch, tokens), (len(self.on_first), batch), (per_step,)
+        sizes = [math.prod(shape) for shape in shapes]
+        parts = np.split(normals(stream.key, begin, count, sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
+        return *(x.reshape(count, *shape) for x, shape in zip(parts, shapes, strict=True)), stream.chi(degrees, count)
 
     def _of_tokens(self, drawn: Any, firsts: Any, first: Any) -> list[Any]:
         """The letters of tokens in their order, zero where no token makes use of one."""
@@ -225,6 +215,22 @@ def _joined(parts: list[tuple[list[Any], list[Any]]]) -> tuple[list[Any], list[A
     return states, log
 
 
-def _stream(seed: Any) -> Any:
-    """The random numbers of one run."""
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(int(seed))))
+class _Stream:
+    """The random numbers of one run: normals by their place, chi in their order."""
+
+    def __init__(self, seed: Any) -> None:
+        self.key = key_of(int(seed))
+        self.order = np.random.Generator(np.random.SFC64(np.random.SeedSequence(int(seed))))
+
+    def chi(self, degrees: Any, count: int) -> Any:
+        """For each of some steps one number for each of the degrees of freedom."""
+        return np.sqrt(self.order.chisquare(degrees, size=(count, degrees.size)))
+
+
+def _in_lanes(streams: list[_Stream], lanes: int, count: int, degrees: Any) -> tuple[Any, Any]:
+    """The keys of some runs and their chi in some steps, lanes last; lanes without a run are like the first."""
+    keys = np.repeat(streams[0].key[:, None], lanes, axis=1)
+    chis = np.ones((count, degrees.shape[1], lanes))
+    for i, stream in enumerate(streams):
+        keys[:, i], chis[:, :, i] = stream.key, stream.chi(degrees[i], count)
+    return keys.ravel(), chis

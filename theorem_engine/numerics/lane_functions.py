@@ -134,7 +134,7 @@ def lane_random(key0: Any, key1: Any, first: Any, second: Any) -> Any:
 
 @numba.njit(forceinline=True, fastmath={"contract"})
 def _log(x: Any) -> Any:
-    """log(x) for normal numbers: 2^n m with m between the square roots of 1/2 and 2, then a series in (m - 1)/(m + 1)."""
+    """log(x) for normal numbers: 2^n m, m between the roots of 1/2 and 2, and a series in (m - 1)/(m + 1)."""
     bits = np.float64(x).view(np.int64)
     # how often two goes into x, the step between roots of 1/2 and 2
     shifted = bits - np.int64(0x3FE6A09E667F3BCD)

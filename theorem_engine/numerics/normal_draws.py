@@ -1,8 +1,8 @@
 """Standard normals that are functions of a seed and of a place, so that a path hangs on nothing else.
 
 The random bits are those of Threefry-2x64 with twenty rounds (Salmon, Moraes, Dror and Shaw, SC 2011): a key and a
-counter, two words each, are mixed into two words. The key comes from the seed, the counter is a place: (pair, step). Two
-words make two normals (Box and Muller):
+counter, two words each, are mixed into two words. The key comes from the seed, the counter is a place: (pair, step).
+Two words make two normals (Box and Muller):
 
     r = sqrt(-2 log u), a = 2 pi w:   (r cos a, r sin a),   u in (0, 1], w in [0, 1), 52 random bits in each.
 

@@ -145,7 +145,7 @@ def _legendre_tail() -> Array:
 
 def legendre_panels(
     integrand: Integrand, edges: Any, size_of: Sequence[int] | None = None,
-    noise: Callable[[Array], Array] | None = None,
+    noise: Callable[[Array], Array] | None = None, tolerance: float = 4 * EPS,
 ) -> list[tuple[float, float]]:  # fmt: skip
     """Integrals over [edges[0], edges[-1]] of smooth functions of very uneven scale: panels halved where needed.
 
@@ -171,7 +171,7 @@ def legendre_panels(
         if totals is None:
             totals = np.zeros((4, len(values)))
             scale = sizes.sum(axis=1)[:, None] + 1e-300
-        good = np.all(error <= 4 * EPS * np.maximum(scale, totals[1, :, None]), axis=0)
+        good = np.all(error <= tolerance * np.maximum(scale, totals[1, :, None]), axis=0)
         bad = ~good
         loud = sizes if noise is None else sizes + ((np.abs(values) * noise(nodes)) @ weights) * widths
         totals += np.stack([part[:, good].sum(axis=1) for part in (sums, sizes, error, loud)])

@@ -12,6 +12,8 @@ from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.float64.each_point import each_point
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.base.reports import note
+from theorem_engine.language.operators.base import Operator
+from theorem_engine.numerics.roughly import Graded, roughly
 from theorem_engine.numerics.solvers.iteration import following
 from theorem_engine.numerics.solvers.line_search import REMAINDER, lowest, valley
 from theorem_engine.numerics.solvers.search import SCAN, find_minimum, find_valley, follow_down, scan_points
@@ -29,6 +31,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
     slopes = backend.function([*letters, *parameters], derivatives)
     ends = backend.function(parameters, [end for pair in minimum.ranges for end in pair])
     units = backend.function(parameters, [minimum.unit]) if minimum.unit is not None else None
+    can_be_rough = any(operator.can_be_rough for operator in minimum.body.atoms(Operator))
 
     def one(*values: Any) -> list[float]:
         edges = [float(e) for e in ends(*values)]
@@ -42,7 +45,21 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             return tuple(float(s) for s in slopes(*map(np.float64, place), *values))
 
         if units is not None:
-            return _along_a_line(minimum, height, slope, edges, float(units(*values)[0]))
+            if not can_be_rough:
+                return _along_a_line(minimum, height, lambda p: slope(p)[0], edges, float(units(*values)[0]))
+
+            @cache
+            def rough_height(place: float) -> float:
+                with roughly():
+                    return float(value(np.float64(place), *values)[0])
+
+            @cache
+            def rough_slope(place: float) -> float:
+                with roughly():
+                    return float(slopes(np.float64(place), *values)[0])
+
+            both = Graded(height, rough_height), Graded(lambda p: slope(p)[0], rough_slope)
+            return _along_a_line(minimum, *both, edges, float(units(*values)[0]))
         if not minimum.slopes:
             with following():
                 where = follow_down(height, edges, minimum.scan or 9)
@@ -69,14 +86,10 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
 
 def _along_a_line(minimum: Any, height: Any, slope: Any, edges: list[float], unit: float) -> list[float]:
     """One letter whose range has no ends of its own."""
-
-    def rate(place: float) -> float:
-        return float(slope(place)[0])
-
     if minimum.single_valley:
-        found = valley(height, rate, edges[1], unit)
+        found = valley(height, slope, edges[1], unit)
     else:
-        found = lowest(height, rate if minimum.slopes else None, edges[0], edges[1], unit, minimum.scan or 4)
+        found = lowest(height, slope if minimum.slopes else None, edges[0], edges[1], unit, minimum.scan or 4)
     best = height(found.place)
     manner = "at the minimiser" if found.is_attained else "on the way to a limit"
     errors = [4e-16 * abs(best) + found.below, 4e-16 * abs(found.place) + found.within, 0.0]

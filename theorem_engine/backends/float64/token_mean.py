@@ -24,6 +24,7 @@ from theorem_engine.backends.token_bundle import TokenBundle
 from theorem_engine.base.errors import NotAvailable, NotConverged
 from theorem_engine.base.reports import is_heard
 from theorem_engine.language.operators.token_mean import Hardmax
+from theorem_engine.numerics.laplace.double_sums import ROUGH
 from theorem_engine.numerics.laplace.nodes import (
     edges_along,
     even_grid,
@@ -33,6 +34,8 @@ from theorem_engine.numerics.laplace.nodes import (
 )
 from theorem_engine.numerics.laplace.sums import (
     REACH,
+    ROUGH_REACH,
+    ROUGH_STEP,
     STEEP,
     STEP,
     Brackets,
@@ -46,6 +49,7 @@ from theorem_engine.numerics.laplace.sums import (
 )
 from theorem_engine.numerics.panels import graded_edges, nodes_of, resolve
 from theorem_engine.numerics.quadrature import EPS, legendre_panels, trapezoid_line
+from theorem_engine.numerics.roughly import is_rough
 
 #: So many steps are summed without a search for those that count, which would cost about as much.
 UNSEARCHED = 512
@@ -55,6 +59,8 @@ MOST_NODES = 800_000
 ROUNDINGS = 3.0
 #: Nodes times places at which roundings are looked at.
 ROUNDED_PLACES = 4_000_000
+#: Nodes of all tokens times the stretch of u, up to which even steps in u are cheaper than panels.
+MOST_ON_LINE = 60_000
 #: Where the sign of a factor is looked at.
 SIGNS = np.linspace(-REACH, REACH, 97)
 
@@ -108,22 +114,27 @@ class _Single(TokenBundle):
         # exponential tilt towards large kernels, and the rare event that makes a tiny mean
         tilt = max(gap, min(self.powers * slope, math.sqrt(2 * math.log(max(longest, 1)))))
         signed = [side.signed(values) for side in self.sides]
+        far = ROUGH_REACH if is_rough() else REACH
         try:
             sides = [
-                side.token(values, min(REACH + gap, 38.0), min(REACH + tilt, 38.0), own)
+                side.token(values, min(far + gap, 38.0), min(far + tilt, 38.0), own)
                 for side, own in zip(self.sides, signed, strict=True)
             ]
         except NotConverged:
             raise NotConverged("token mean: the weights are too steep to be resolved") from None
         integrand, size_of = self._integrand(sides, lengths, extra, [side.sizes(own) for side, own in
                                                                      zip(self.sides, signed, strict=True)])  # fmt: skip
-        low = -max(s.highest for s in sides) - 50 - math.log(longest)
+        low = -max(s.highest for s in sides) - (24 if is_rough() else 50) - math.log(longest)
         high = -min(s.lowest for s in sides) + 6
         try:
             # exponential kernels leave the integrand analytic in the strip the trapezoid rule needs, however flat
             is_exponential = all(side.line is not None for side in self.sides)
             if not is_exponential and all(isinstance(s, DenseToken) for s in sides):
-                integrals = _on_panels(integrand, sides, low, high, size_of)
+                nodes = sum(s.x.size for s in sides) * (high - low)
+                if nodes <= MOST_ON_LINE and not any(side.is_uneven for side in self.sides):
+                    integrals = _on_line(integrand, low, high, size_of)
+                else:
+                    integrals = _on_panels(integrand, sides, low, high, size_of)
             else:
                 integrals = self._on_lattice(integrand, sides, low, high, values, longest, size_of)
         except NotConverged:
@@ -230,13 +241,30 @@ class _Single(TokenBundle):
         return integrand, size_of
 
 
+def _on_line(
+    integrand: Callable[[Any], Any], low: float, high: float, size_of: list[int]
+) -> list[tuple[Any, Any]]:  # fmt: skip
+    """The trapezoid rule for kernels of any form: products of brackets are analytic for |Im u| < pi/2.
+
+    The step H is all that is needed; a look at every second node tells whether what is said of it holds.
+    """
+    if is_rough():
+        ((found, errors),) = trapezoid_line(lambda u: [integrand(u)], low, high, 2 * ROUGH_STEP, in_one_call=True)
+        return list(zip(found, errors, strict=True))
+    ((found, errors),) = trapezoid_line(
+        lambda u: [integrand(u)], low, high, 2 * H, in_one_call=True, sure=H, size_of=size_of
+    )
+    return list(zip(found, errors, strict=True))
+
+
 def _on_panels(
     integrand: Callable[[Any], Any], sides: list[Any], low: float, high: float, size_of: list[int]
 ) -> list[tuple[Any, Any]]:
     """Panels that follow the kernels: where these are flat the integrand changes within one unit of u."""
     close, apart = (np.unique(np.concatenate([s.marks(spacing) for s in sides])) for spacing in (1 / 3, 1.0))
     low, high = find_window(lambda u: [integrand(u)], edges_along(close, low, high, 0.5))
-    return legendre_panels(integrand, edges_along(apart, low, high, 2.0), size_of)
+    tolerance = ROUGH if is_rough() else 4 * EPS
+    return legendre_panels(integrand, edges_along(apart, low, high, 2.0), size_of, tolerance=tolerance)
 
 
 class _Side:
@@ -258,6 +286,8 @@ class _Side:
         #: Weights of nodes, log h there, and by how much that is off by rounding, if somebody asks for errors.
         self.rounding: tuple[Any, Any, Any] | None = None
         self.line: Numeric | None = None
+        #: Whether its nodes were last on panels, for a kernel that is steep or has kinks.
+        self.is_uneven = False
         expanded = sympy.expand(kernel)
         if self.has_normal and expanded.is_polynomial(x) and sympy.degree(expanded, x) == 1:
             self.line = backend.function(parameters, [expanded.coeff(x, 1), expanded.coeff(x, 0)])
@@ -316,6 +346,7 @@ class _Side:
         step = H / slope if is_lattice else min(0.5, STEP / max(slope, 1e-300))
         places = self.sharp(*values)
         is_even = not (self.sharp.has_switches or self.breaks is not None) and (self.line is not None or slope <= STEEP)
+        self.is_uneven = not is_even
         if not is_even or step > 1.01 * STEP * finest(places, max(left, right)):
             return self._on_panels(values, left, right, signed, places)
         if is_lattice and self.line is not None:

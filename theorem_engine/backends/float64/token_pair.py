@@ -32,10 +32,11 @@ from theorem_engine.numerics.laplace.argmax import (
 )
 from theorem_engine.numerics.laplace.double_sums import Assemble, sweep_integrals
 from theorem_engine.numerics.laplace.nodes import graded_nodes, normal_weights, panel_edges, refuse_too_many
-from theorem_engine.numerics.laplace.sums import REACH, STEEP, STEP
+from theorem_engine.numerics.laplace.sums import REACH, ROUGH_REACH, ROUGH_STEP, STEEP, STEP
 from theorem_engine.numerics.laplace.tiles import QUIET, cut_tiles, last_place, smeared_tiles, steep_tiles
 from theorem_engine.numerics.panels import graded_edges, resolve
 from theorem_engine.numerics.quadrature import EPS
+from theorem_engine.numerics.roughly import is_rough
 
 #: Rate of log h from which an even grid is long.
 LONG = 60.0
@@ -118,7 +119,8 @@ class _Pair(TokenBundle):
                 results.append(value)
             return results
 
-        reach = min(REACH + min(max(self.second_powers, default=0) * rate, math.sqrt(2 * math.log(longest))), 38.0)
+        far = ROUGH_REACH if is_rough() else REACH
+        reach = min(far + min(max(self.second_powers, default=0) * rate, math.sqrt(2 * math.log(longest))), 38.0)
         if self.is_hard:
             if marks and self.has_zeta:
                 raise NotAvailable("an argmax beside a kernel of two letters with a kink is not evaluated")
@@ -136,12 +138,12 @@ class _Pair(TokenBundle):
                 raise NotAvailable("the exponential kernel of two must increase")
             if self.second is None:
                 raise NotAvailable("a single exponential weight is lowered without a pair")
-            integrals = self._by_tiles(values, slope, (rate, rate_zeta), reach, marks, assemble, sizes)
+            integrals = self._by_tiles(values, slope, (rate, rate_zeta), (far, reach), marks, assemble, sizes)
         return combine(self.layout, coefficients, integrals)
 
     def _by_tiles(
-        self, values: tuple[Any, ...], slope: float, rates: tuple[float, float], reach: float, marks: list[float],
-        assemble: Assemble, sizes: list[int],
+        self, values: tuple[Any, ...], slope: float, rates: tuple[float, float], ends: tuple[float, float],
+        marks: list[float], assemble: Assemble, sizes: list[int],
     ) -> list[tuple[Any, Any]]:  # fmt: skip
         """The first weight's kernel is exp(slope x)."""
 
@@ -162,6 +164,7 @@ class _Pair(TokenBundle):
             for a, b, c in zip(self.first_powers, self.second_powers, self.columns, strict=True)
         ]
         rate, rate_zeta = rates
+        far, reach = ends
         fastest = max(slope, rate, 1e-300)
         rough = np.linspace(-REACH, reach, 241)
         heights = log_second(rough)
@@ -172,10 +175,10 @@ class _Pair(TokenBundle):
         if not self.has_zeta:
             last = last_place(heights, normal_weights(rough, rough[1] - rough[0]), min(sizes) - 3)
         if is_steep:
-            refuse_too_many(8 * rate * (REACH + reach), 1_600_000)
+            refuse_too_many(8 * rate * (far + reach), 1_600_000)
             # tokens so low are small at every w of interest, and add nothing to the others
             floor = min(-last, float(np.interp(0.0, rough, heights))) + QUIET
-            edges = panel_edges(-REACH, reach, min(1.0, 4 / max(slope, 1.0)))
+            edges = panel_edges(-far, reach, min(1.0, 4 / max(slope, 1.0)))
             places = [(float(p.at), float(p.scale)) for p in self.sharp(*values)]
             # factors as steep as the kernel may need more parts than there is room for; an even grid then serves
             with suppress(NotConverged):
@@ -185,9 +188,9 @@ class _Pair(TokenBundle):
             refuse_too_many(8 * fastest * (REACH + reach), 400_000)
             x, weights = graded_nodes(-REACH, reach, marks, min(0.5, 2 / fastest))
         else:
-            step = min(0.5, STEP / fastest)
-            refuse_too_many((REACH + reach) / step, 400_000)
-            x = np.arange(-math.ceil(REACH / step), math.ceil(reach / step) + 1, dtype=np.float64) * step
+            step = min(0.5, (ROUGH_STEP if is_rough() else STEP) / fastest)
+            refuse_too_many((far + reach) / step, 400_000)
+            x = np.arange(-math.ceil(far / step), math.ceil(reach / step) + 1, dtype=np.float64) * step
             weights = normal_weights(x, step)
         if self.has_zeta:
             step = min(0.5, STEP / max(rate_zeta, 1e-300))

@@ -47,6 +47,8 @@ class Operator(sympy.Expr):
     vectorised = True
     #: Whether the lowerings take arrays of several axes, each parameter along some of them.
     broadcasts = False
+    #: Whether the float64 lowering is cheaper where a search asks for few digits.
+    can_be_rough = False
     #: Whether the value is a mean over random numbers, and its error statistical.
     is_random = False
 

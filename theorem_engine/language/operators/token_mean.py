@@ -60,6 +60,7 @@ class TokenMean(Operator):
     """
 
     lowering = "token_mean"
+    can_be_rough = True
     binds = ("normals", "letters")
     length = Part(0, "Number of tokens, or the letter of its distribution.")
     normals = Part(1, "The normal letters of a token.", tuple)

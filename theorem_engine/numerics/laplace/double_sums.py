@@ -16,9 +16,10 @@ import numpy as np
 
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.numerics.laplace.nodes import even_grid
-from theorem_engine.numerics.laplace.sums import FAR, LOW
+from theorem_engine.numerics.laplace.sums import FAR, LOW, ROUGH_LOW, ROUGH_STEP
 from theorem_engine.numerics.laplace.tiles import LOST, Array, Key, Tile, decays, where_large, where_small
 from theorem_engine.numerics.quadrature import EPS
+from theorem_engine.numerics.roughly import is_rough
 
 #: Lattice in w: the trapezoid rule has a relative error of exp(-pi^2/STEP) = 1e-23. The first look is coarse.
 STEP, COARSE = 0.1875, 2.0
@@ -26,6 +27,8 @@ STEP, COARSE = 0.1875, 2.0
 #: the second kernel, of little weight, may converge later than the rest.
 SETTLED_U, SETTLED_W = 1e-11, 3e-8
 MAX_LEVEL = 6
+#: Relative error of rough integrals.
+ROUGH = 1e-6
 #: A sum that settles has a gap at least so many times smaller after a halving; one that does not meets the noise of an
 #: integrand, of a part that is too small to be heard, and its gap is then its error, with this margin.
 FALLS, STUCK = 8.0, 30.0
@@ -96,6 +99,11 @@ def sweep_integrals(
     sweep = _Sweep(slope, tiles, asked, assemble, lengths, last)
     seen = sweep.look(even_grid(*sweep.ends, sweep.stride))
     step_u = sweep.first_step(seen, profile)
+    if is_rough():
+        step_u, step_w = min(4 * step_u, sweep.stride / 2), ROUGH_STEP
+        totals = sweep.add(step_u, step_w, seen)
+        area = step_u * step_w
+        return [(float(v) * area, ROUGH * float(s) * area) for v, s in zip(totals[0], totals[3], strict=True)]
     step_w = STEP
     before_u = before_w = np.inf
     for _ in range(MAX_LEVEL):
@@ -129,7 +137,8 @@ class _Sweep:
     ) -> None:  # fmt: skip
         self.slope, self.tiles, self.assemble = slope, tiles, assemble
         # below this log v a token adds nothing, even to the sum over all others
-        self.low = LOW - float(np.log(max(lengths)))
+        self.low = (ROUGH_LOW if is_rough() else LOW) - float(np.log(max(lengths)))
+        self.least = 1e-9 if is_rough() else 1e-18
         self.groups: list[list[Key]] = [[] for _ in range(1 + max(power for power, _, _ in asked))]
         for power, second, column in [(0, LOST, 0), (0, 0, 0), *asked]:
             if (second, column) not in self.groups[power]:
@@ -139,7 +148,7 @@ class _Sweep:
         self.stops = slope * np.array([tile.x[-1] for tile in tiles])
         # mass of the tiles from each one on
         self.beyond = np.cumsum([0.0, *(tile.totals[0].sum() for tile in reversed(tiles))])[::-1]
-        margin = 50 + float(np.log(max(lengths)))
+        margin = (24 if is_rough() else 50) + float(np.log(max(lengths)))
         self.stride = max(1.0, slope / 3)
         self.under = [[where_small(tile.totals, group) for group in self.groups] for tile in tiles]
         self.over = [[where_large(tile.totals, group) for group in self.groups] for tile in tiles]
@@ -156,7 +165,7 @@ class _Sweep:
         values = np.abs([np.concatenate(found, axis=1) for found in zip(*parts, strict=True)])
         values = np.where(np.isfinite(values), values, 0.0)
         shares = np.max(values / np.maximum(values.max(axis=(1, 2), keepdims=True), 1e-300), axis=0)
-        alive = shares > 1e-18
+        alive = shares > self.least
         here = alive.any(axis=0)
         if not here.any():
             return Seen(u[::-1], np.full(u.size, lattice.w[0]), np.full(u.size, lattice.w[-1]), np.ones(u.size))

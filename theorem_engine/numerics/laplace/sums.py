@@ -30,6 +30,8 @@ CHUNK = 2_000_000
 STEEP = 10.0
 #: The normal density beyond this is below 1e-20.
 REACH = 9.5
+#: The same beyond these if six digits are enough, and steps and log v for as many.
+ROUGH_REACH, ROUGH_STEP, ROUGH_LOW = 6.0, 0.375, -20.0
 #: A table small enough to be filled as a whole.
 SMALL = 100_000
 #: Nodes of a lattice up to which sums over all of them are cheaper than picking those that count.

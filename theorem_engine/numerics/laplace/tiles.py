@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from theorem_engine.base.errors import NotAvailable, NotConverged
 from theorem_engine.numerics.laplace.nodes import graded_rule, normal_weights
 from theorem_engine.numerics.laplace.sums import FAR, REACH
-from theorem_engine.numerics.panels import is_graded, is_resolved
+from theorem_engine.numerics.panels import are_resolved, is_graded, is_resolved
 from theorem_engine.numerics.quadrature import gauss_legendre
 
 Array = NDArray[np.float64]
@@ -243,8 +243,7 @@ def steep_tiles(
     """
     heights = log_h(edges)
     is_low = np.maximum(heights[:-1], heights[1:]) < floor
-    parts = [_is_smooth(log_h, factors, float(a), float(b), places) for a, b in zip(edges[:-1], edges[1:], strict=True)]
-    is_plain = np.array(parts) | is_low
+    is_plain = _are_smooth(log_h, factors, edges, heights, places) | is_low
     tiles: list[Tile] = []
     start = 0
     while start < is_plain.size:
@@ -272,6 +271,24 @@ def _plain_tile(log_h: Callable[[Array], Array], factors: Callable[[Array], list
     x = (edges[:-1, None] + base * widths[:, None]).ravel()
     weights = (base_weights * widths[:, None]).ravel() * normal_weights(x, 1.0)
     return Tile(x, [Piece(log_h(x), [weights, *(weights * f for f in factors(x))])])
+
+
+def _are_smooth(
+    log_h: Callable[[Array], Array], factors: Callable[[Array], list[Array]], edges: Array, heights: Array,
+    places: Sequence[tuple[float, float]],
+) -> NDArray[np.bool_]:  # fmt: skip
+    """The same as ``_is_smooth`` for neighbouring stretches, asked of all at once."""
+    base, _ = gauss_legendre(FEW)
+    widths = np.diff(edges)
+    with np.errstate(invalid="ignore"):
+        found = np.abs(np.diff(heights)) <= SMOOTH
+    ends = zip(edges[:-1], edges[1:], strict=True)
+    found &= np.array([is_graded(float(a), float(b), places) for a, b in ends], dtype=bool)
+    x = (edges[:-1][found, None] + widths[found, None] * base).ravel()
+    if x.size:
+        values = [np.broadcast_to(v, x.shape).reshape(-1, FEW) for v in (log_h(x), *factors(x))]
+        found[found] = are_resolved(values, FEW)
+    return found
 
 
 def _is_smooth(

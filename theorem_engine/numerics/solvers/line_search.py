@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from theorem_engine.base.errors import NotAvailable, NotConverged
-from theorem_engine.numerics.solvers.search import sign_change
-
-Function = Callable[[float], float]
+from theorem_engine.numerics.roughly import UNSURE, Function, Graded, rough_of
+from theorem_engine.numerics.solvers.search import graded_sign_change
 
 #: Decades on either side of the natural unit that are looked at.
 DECADES = 12
@@ -49,6 +48,7 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
     A place without a value ends the way outwards: beyond it nothing is known.
     """
     places = {0.0: _value(height, 0.0)}
+    exact = {0.0}
     for sign, end in ((1.0, high), (-1.0, -low)):
         if end > 0:
             ways = [[sign * unit * 10 ** (k / per_decade) for k in range(DECADES * per_decade + 1)]]
@@ -56,7 +56,8 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
             for outwards, way in zip((True, False), ways, strict=True):
                 kept = [p for p in way if abs(p) < end]
                 kept += [sign * end] if outwards and math.isfinite(end) else []
-                _walk(height, places, kept, outwards, int(PATIENCE * per_decade))
+                _walk(height, places, exact, kept, outwards, int(PATIENCE * per_decade))
+    _assure(height, places, exact)
     known = sorted((p, v) for p, v in places.items() if math.isfinite(v))
     if not known:
         raise NotConverged("minimum: the function is finite nowhere on its range")
@@ -85,12 +86,25 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
     return Lowest(max(p for p in found if _number(_value(height, p)) <= bottom + TIE * abs(bottom)), True)
 
 
-def _walk(height: Function, places: dict[float, float], way: list[float], outwards: bool, patience: int) -> None:
-    """Values along the way, outwards or inwards, until there are none, or nothing more is to be expected."""
+def _walk(
+    height: Function, places: dict[float, float], exact: set[float], way: list[float], outwards: bool, patience: int
+) -> None:
+    """Values along the way, outwards or inwards, until there are none, or nothing more is to be expected.
+
+    They are rough where they differ clearly from their neighbours.
+    """
     before, rest, since_fall, has_risen = math.nan, 0, 0, False
+    last = math.nan
     for place in way:
-        value = _value(height, place)
+        value = _value(rough_of(height), place)
+        if math.isfinite(before) and abs(value - before) <= UNSURE * _size(places):
+            for each in (last, place):
+                if each not in exact:
+                    places[each] = _value(height, each)
+                    exact.add(each)
+            before, value = places[last], places[place]
         if not math.isfinite(value):
+            places.pop(place, None)
             return
         places[place] = value
         change = value - before if math.isfinite(before) else 0.0
@@ -102,7 +116,23 @@ def _walk(height: Function, places: dict[float, float], way: list[float], outwar
         since_fall = 0 if change < 0 and not is_flat else since_fall + counts
         if since_fall > patience or (rest > REST and not outwards):
             return
-        before = value
+        before, last = value, place
+
+
+def _size(places: dict[float, float]) -> float:
+    return max((abs(v) for v in places.values() if math.isfinite(v)), default=0.0)
+
+
+def _assure(height: Function, places: dict[float, float], exact: set[float]) -> None:
+    """Exact values wherever the lowest may be."""
+    while True:
+        best = min((v for v in places.values() if math.isfinite(v)), default=math.nan)
+        near = [p for p, v in places.items() if p not in exact and v <= best + UNSURE * _size(places)]
+        if not near:
+            return
+        for place in near:
+            places[place] = _value(height, place)
+            exact.add(place)
 
 
 def _ends(known: list[tuple[float, float]]) -> list[int]:
@@ -128,12 +158,15 @@ def _narrowed(height: Function, slope: Function | None, left: float, middle: flo
     ends = sorted(math.log(abs(p)) if is_log else p for p in (left, right))
     if slope is not None:
 
-        def along(t: float) -> float:
-            return slope(place(t)) * (place(t) if is_log else 1.0)
+        def along(function: Function) -> Function:
+            return lambda t: function(place(t)) * (place(t) if is_log else 1.0)
 
-        at_ends = [_value(along, t) for t in ends]
-        if at_ends[0] < 0 < at_ends[1]:
-            return place(sign_change(along, ends[0], ends[1], abs(height(middle))))
+        both = Graded(along(slope), along(rough_of(slope)))
+        for version in (both, both.exact):
+            at_ends = [_value(rough_of(version), t) for t in ends]
+            if at_ends[0] < 0 < at_ends[1]:
+                with suppress(NotConverged):
+                    return place(graded_sign_change(version, ends[0], ends[1], abs(height(middle))))
     options = {"xatol": 1e-9 * (ends[1] - ends[0])}
     found = minimize_scalar(lambda t: _number(_value(height, place(t))), bounds=ends, method="bounded", options=options)
     return place(float(found.x)) if float(found.fun) <= height(middle) else middle
@@ -142,15 +175,33 @@ def _narrowed(height: Function, slope: Function | None, left: float, middle: flo
 def valley(height: Function, slope: Function, high: float, unit: float) -> Lowest:
     """The minimiser on (0, high) of a function known to fall and then rise: the one sign change of its slope.
 
-    Looked for from the natural unit outwards by factors of three: the ends are often dear.
+    Looked for by rough slopes first. What they find is kept if exact ones confirm it: any place where an exact slope
+    rises through zero is the minimiser, and where one is still negative the minimiser lies beyond.
     """
+    if isinstance(slope, Graded):
+        found = None
+        try:
+            found = _valley(height, slope, high, unit)
+            if found.is_attained or _value(slope, found.place) < 0:
+                return found
+        except (NotConverged, NotAvailable):
+            pass
+    return _valley(height, slope.exact if isinstance(slope, Graded) else slope, high, unit)
 
-    def along(t: float) -> float:
-        value = slope(math.exp(t)) * math.exp(t)
-        if not math.isfinite(value):
-            raise NotConverged("minimum: the function has no finite slope where its valley should be")
-        return value
 
+def _valley(height: Function, slope: Function, high: float, unit: float) -> Lowest:
+    """Looked for from the natural unit outwards by factors of three: the ends are often dear."""
+
+    def of(function: Function) -> Function:
+        def along(t: float) -> float:
+            value = function(math.exp(t)) * math.exp(t)
+            if not math.isfinite(value):
+                raise NotConverged("minimum: the function has no finite slope where its valley should be")
+            return value
+
+        return along
+
+    along = of(rough_of(slope))
     step, last = math.log(3), math.log(high) if high > 0 else -math.inf
     left = right = min(math.log(unit), last)
     if along(left) >= 0:
@@ -158,6 +209,8 @@ def valley(height: Function, slope: Function, high: float, unit: float) -> Lowes
             left, right = left - step, left
             if left < right - DECADES * math.log(10):
                 # flat down to zero as far as rounding can tell
+                if isinstance(slope, Graded):
+                    raise NotConverged("minimum: rough slopes do not tell")
                 return Lowest(math.exp(right), True)
     else:
         while True:
@@ -172,7 +225,9 @@ def valley(height: Function, slope: Function, high: float, unit: float) -> Lowes
                     # too steep to be evaluated any further, and still falling
                     return Lowest(math.exp(left), False, REMAINDER * _last_step(height, left, math.log(3)))
                 right, step = left, step / 2
-    return Lowest(math.exp(sign_change(along, left, right, abs(height(math.exp(left))))), True)
+    scale = abs(rough_of(height)(math.exp(left)))
+    both = Graded(of(slope), along)
+    return Lowest(math.exp(graded_sign_change(both if isinstance(slope, Graded) else along, left, right, scale)), True)
 
 
 def _last_step(height: Function, t: float, step: float) -> float:

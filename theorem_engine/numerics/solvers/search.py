@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from theorem_engine.base.errors import NotConverged
+from theorem_engine.numerics.roughly import Function, Graded
 
 SCAN = 129
 
@@ -139,11 +140,11 @@ def find_valley(
     return math.exp(root) if is_log else root
 
 
-def sign_change(slope: Callable[[float], float], left: float, right: float, scale: float) -> float:
+def sign_change(slope: Function, left: float, right: float, scale: float, is_rough: bool = False) -> float:
     """Where a slope changes sign between two ends, to the accuracy that its function, of this size, can tell.
 
     Where the slope differs by orders of magnitude between the ends, an exponential factor makes them equal first.
-    Seven digits of the minimiser are fourteen of the minimum.
+    Seven digits of the minimiser are fourteen of the minimum. A rough search ends with three digits of the bracket.
     """
     from scipy.optimize import brentq
 
@@ -151,7 +152,6 @@ def sign_change(slope: Callable[[float], float], left: float, right: float, scal
     at_left, at_right = abs(slope(left)), abs(slope(right))
     ratio = at_right / at_left if at_left else 1.0
     bend = math.log(ratio) / width if ratio > 10 or 0 < ratio < 0.1 else 0.0
-
     last = left, slope(left)
 
     def levelled(t: float) -> float:
@@ -160,11 +160,49 @@ def sign_change(slope: Callable[[float], float], left: float, right: float, scal
         (place, before), last = last, (t, value)
         curvature = abs((value - before) / (t - place)) if t != place else 0.0
         # no step within the bracket, or as far as the curvature suggests, could lower the function visibly
-        if abs(value) * width <= 8e-16 * scale or value * value <= 2e-16 * scale * curvature:
+        if not is_rough and (abs(value) * width <= 8e-16 * scale or value * value <= 2e-16 * scale * curvature):
             return 0.0
         return value * math.exp(-bend * (t - left))
 
-    return float(brentq(levelled, left, right, xtol=1e-7 * width, rtol=8.9e-16, maxiter=500))
+    closest = (ROUGH_BRACKET if is_rough else 1e-7) * width
+    return float(brentq(levelled, left, right, xtol=closest, rtol=8.9e-16, maxiter=500))
+
+
+#: Share of a bracket to which rough slopes narrow it, and steps from where they are zero to where exact ones are.
+ROUGH_BRACKET, POLISHING = 2e-2, 6
+
+
+def graded_sign_change(slope: Function, left: float, right: float, scale: float) -> float:
+    """The same for a slope at two accuracies: the rough one is zero nearby, and few exact ones lead from there.
+
+    If they do not, that is an error.
+    """
+    if not isinstance(slope, Graded):
+        return sign_change(slope, left, right, scale)
+    known: dict[float, float] = {}
+
+    def rough(t: float) -> float:
+        known[t] = slope.rough(t) if t not in known else known[t]
+        return known[t]
+
+    here = sign_change(rough, left, right, scale, is_rough=True)
+    near = sorted(known, key=lambda t: abs(t - here))[:2]
+    curvature = (known[near[1]] - known[near[0]]) / (near[1] - near[0])
+    width = right - left
+    value = slope(here)
+    for _ in range(POLISHING):
+        if not curvature > 0:
+            break
+        if abs(value) * width <= 8e-16 * scale or value * value <= 2e-16 * scale * curvature:
+            return here
+        step = -value / curvature
+        if not left <= here + step <= right:
+            break
+        new = slope(here + step)
+        if abs(new) > abs(value) / 2:
+            break
+        curvature, here, value = (new - value) / step, here + step, new
+    raise NotConverged("minimum: exact slopes do not confirm rough ones")
 
 
 def descend(

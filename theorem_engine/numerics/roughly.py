@@ -1,7 +1,7 @@
 """Functions at two accuracies: a search looks at rough values, which are cheap, and ends with exact ones.
 
-A method that can be cheap asks ``is_rough``; one that cannot answers exactly, which is never wrong. Rough values are off
-by about a millionth of the size of the function, and nothing but the way to an answer hangs on them.
+A method that can be cheap asks ``is_rough``; one that cannot answers exactly, which is never wrong. Rough values are
+off by about a millionth of the size of the function, and nothing but the way to an answer hangs on them.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def sign_change(slope: Function, left: float, right: float, scale: float, is_rou
 
 
 #: Share of a bracket to which rough slopes narrow it, and steps from where they are zero to where exact ones are.
-ROUGH_BRACKET, POLISHING = 2e-2, 6
+ROUGH_BRACKET, POLISHING = 0.1, 8
 
 
 def graded_sign_change(slope: Function, left: float, right: float, scale: float) -> float:
@@ -195,13 +195,18 @@ def graded_sign_change(slope: Function, left: float, right: float, scale: float)
             break
         if abs(value) * width <= 8e-16 * scale or value * value <= 2e-16 * scale * curvature:
             return here
-        step = -value / curvature
-        if not left <= here + step <= right:
+        step = min(max(-value / curvature, left - here), right - here)
+        if step == 0:
             break
         new = slope(here + step)
-        if abs(new) > abs(value) / 2:
+        if (new < 0) != (value < 0):
+            ends = sorted((here, here + step))
+            if slope(ends[0]) < 0:
+                return sign_change(slope.exact, ends[0], ends[1], scale)
             break
-        curvature, here, value = (new - value) / step, here + step, new
+        # where the slope falls too slowly the next step is longer
+        curvature = (new - value) / step if abs(new) <= abs(value) / 2 else curvature / 2
+        here, value = here + step, new
     raise NotConverged("minimum: exact slopes do not confirm rough ones")
 
 

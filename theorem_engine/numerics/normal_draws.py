@@ -30,7 +30,8 @@ TOGETHER = 2**14
 
 def key_of(seed: int) -> Words:
     """Two words for one path, apart from those of NumPy's generators with the same seed."""
-    return np.random.SeedSequence(seed, spawn_key=(0,)).generate_state(2, np.uint64)
+    words: Any = np.random.SeedSequence(seed, spawn_key=(0,)).generate_state(2, np.uint64)
+    return np.asarray(words, dtype=np.uint64)
 
 
 def threefry(key: Any, first: Any, second: Any) -> tuple[Words, Words]:

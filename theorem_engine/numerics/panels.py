@@ -145,8 +145,8 @@ def are_resolved(values: Sequence[Array], count: int, rises: int = 1) -> Any:
     """The same for many panels, a row of nodes each."""
     good = np.ones(len(values[0]), dtype=bool)
     for place, found in enumerate(values):
-        is_finite = np.isfinite(found).all(axis=1)
-        here = np.where(is_finite[:, None], found, 0.0)
+        is_finite = np.isfinite(found).all(axis=1, keepdims=True)
+        here = np.where(is_finite, found, 0.0)
         sizes = 1.0 if place < rises else np.max(np.abs(here), axis=1)
         good &= np.max(np.abs(here @ _tail(count)), axis=1) <= RESOLVED * sizes
     return good

@@ -129,8 +129,9 @@ class _Single(TokenBundle):
         try:
             # exponential kernels leave the integrand analytic in the strip the trapezoid rule needs, however flat
             is_exponential = all(side.line is not None for side in self.sides)
-            if not is_exponential and all(isinstance(s, DenseToken) for s in sides):
-                nodes = sum(s.x.size for s in sides) * (high - low)
+            dense = [s for s in sides if isinstance(s, DenseToken)]
+            if not is_exponential and len(dense) == len(sides):
+                nodes = float(sum(s.x.size for s in dense)) * (high - low)
                 if nodes <= MOST_ON_LINE and not any(side.is_uneven for side in self.sides):
                     integrals = _on_line(integrand, low, high, size_of)
                 else:

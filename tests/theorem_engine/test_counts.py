@@ -57,6 +57,8 @@ LIMITS = [
     ("duranthon2026.bayes-risk", {"task": "spiked", "nu": 5, "L": 10**9}, (10, 18, 40)),
     # a search: every evaluation of what is minimised counts
     ("duranthon2026.minimal-risk", {"task": "spiked", "nu": 5, "L": 10, "activation": "sigmoid"}, (40, 700, 90_000)),
+    # the same of double integrals: few of them exact
+    ("duranthon2026.minimal-risk", {"task": "max", "nu": 2, "L": 10, "activation": "softplus"}, (49, 390, 46_000)),
     # a group: every iteration of its solver calls the residual
     ("liao2026.noise-resolvent", {"c": 2, "gamma": "0.5", "a1": "0.6", "second_moment": "0.5"}, (29, 80, 450)),
     ("classics.lasso", {"delta": "0.6", "rho": "0.15", "s2": "0.02", "theta": "1.3"}, (8, 180, 180)),
@@ -75,6 +77,23 @@ def test_a_prediction_does_no_more_work_than_it_did(id, point, limits, monkeypat
     assert found["compiled"] == 0
     counts = compiled, found["calls"], found["numbers"]
     assert all(count <= limit for count, limit in zip(counts, limits, strict=True)), counts
+
+
+def test_a_search_takes_few_exact_double_integrals(monkeypatch):
+    """The way to the minimum is rough; exact are the slopes that end it, and what is said there."""
+    from theorem_engine.backends.float64.token_pair import _Pair
+    from theorem_engine.numerics.roughly import is_rough
+
+    taken, plain = {False: 0, True: 0}, _Pair.__call__
+
+    def watched(self, *values):
+        taken[is_rough()] += 1
+        return plain(self, *values)
+
+    monkeypatch.setattr(_Pair, "__call__", watched)
+    te.predict("duranthon2026.minimal-risk", task="max", nu=2, L=10, activation="softplus")
+    assert 0 < taken[False] <= 8, taken
+    assert taken[True] <= 12, taken
 
 
 def test_a_mean_that_depends_on_nothing_is_taken_once(monkeypatch):

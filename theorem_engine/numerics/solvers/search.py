@@ -199,13 +199,9 @@ def graded_sign_change(slope: Function, left: float, right: float, scale: float)
         if step == 0:
             break
         new = slope(here + step)
-        if (new < 0) != (value < 0):
-            ends = sorted((here, here + step))
-            if slope(ends[0]) < 0:
-                return sign_change(slope.exact, ends[0], ends[1], scale)
-            break
+        is_secant = abs(new) <= abs(value) / 2 or (new < 0) != (value < 0)
         # where the slope falls too slowly the next step is longer
-        curvature = (new - value) / step if abs(new) <= abs(value) / 2 else curvature / 2
+        curvature = (new - value) / step if is_secant else curvature / 2
         here, value = here + step, new
     raise NotConverged("minimum: exact slopes do not confirm rough ones")
 

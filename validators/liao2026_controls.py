@@ -86,3 +86,18 @@ def token_controls(tokens: Array, labels: Array, mu: Array, directions: tuple[Ar
             back @ back / (n * p) - ((n - 1) * pairs + alone) / p,
         ]
     return np.array(found)
+
+
+def length_controls(tokens: Array, labels: Array, mu: Array) -> Array:
+    """What the tokens' lengths and the vector of ones add to that, less means that are exact given the labels."""
+    p, n = tokens.shape
+    snr, total = float(mu @ mu), float(labels.sum())
+    lengths = np.einsum("ij,ij->j", tokens, tokens) - p - snr
+    alike, ones = tokens @ labels, tokens.sum(axis=1)
+    found: Array = np.array([
+        lengths @ labels / n,
+        lengths @ lengths / (n * p) - 2 - 4 * snr / p,
+        ones @ ones / (n * p) - 1 - snr * total**2 / (n * p),
+        ones @ alike / (n * p) - total / n * (1 + snr * n / p),
+    ])  # fmt: skip
+    return found

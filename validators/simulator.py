@@ -46,10 +46,11 @@ class Simulator:
     deterministic: bool = False
     #: Relative accuracy of a computation.
     tolerance: float = 1e-6
-    #: Natural size of its outputs, one for products of unit vectors; a percent of it is a relevant deviation.
-    scale: float = 0.0
-    #: Relative bound on what its samples are off by in the mean.
-    systematic: float = 0.0
+    #: Natural size of its outputs, one for products of unit vectors; a percent of it is a relevant deviation. By output
+    #: where some have one and others, which it does not name, have none.
+    scale: float | Mapping[str, float] = 0.0
+    #: Relative bound on what its samples are off by in the mean, or a function of the point for that.
+    systematic: float | Callable[[Mapping[str, Any]], float] = 0.0
     #: It draws all there is, which takes long: where others of an entry measure the same it is left to its variants.
     whole: bool = False
     #: Outputs that it returns, at some points at least.
@@ -79,6 +80,14 @@ class Simulator:
     def orders_at(self, point: Mapping[str, Any]) -> Orders:
         """The orders it states at a point."""
         return self.orders(point) if callable(self.orders) else self.orders
+
+    def scale_of(self, output: str) -> float:
+        """The natural size of an output; zero if it says nothing."""
+        return self.scale.get(output, 0.0) if isinstance(self.scale, Mapping) else self.scale
+
+    def systematic_at(self, point: Mapping[str, Any]) -> float:
+        """The relative bound on what its samples are off by at a point."""
+        return self.systematic(point) if callable(self.systematic) else self.systematic
 
     def series_from_at(self, point: Mapping[str, Any]) -> int:
         """The size from which on its correction is a series, at a point; zero if it does not say or has two orders."""

@@ -156,7 +156,7 @@ def fig_1(runs=4, seed=0, paper_size=False):
                 runs, seed + 1, lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}), "tanh"),
         ),
         "c": (
-            limits("snr", te.grid(0, 8, 17), {
+            limits("snr", te.grid(0, 8, 33), {
                 "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal),
                 "tanh_finite": (FINITE, {**aligned, "gamma": "0.01", "kernel_diagonal": "kept"})}),
             dots("snr", [0, 0.5, 1, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**aligned, "snr": x}), "tanh"),
@@ -205,7 +205,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
     signal = {"c": "0.25", "gamma": 1}
     lines = {"tanh": TANH, "exp_clip": EXP, "softmax": {"nonlinearity": "softmax"}}
     size = {"p": 2048 // shrink, "n": 512 // shrink} if weights_file is None else _given(weights_file)
-    left = limits("snr", te.grid(0, 8, 17), {
+    left = limits("snr", te.grid(0, 8, 33), {
         "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}),
         "clip": (ATTENTION, {**CLIP, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal),
         "tanh_512": (FINITE, {**TANH, "p": 512, "n": 2048, "gamma": 1, "weights": "aligned"})})  # fmt: skip
@@ -299,7 +299,7 @@ def fig_3(runs=4, seed=0, paper_size=False):
                 runs, seed + 1, lambda p: {**COS, "p": p, "n": tokens, **level}), "cos"),
         ),
         "c": (
-            limits("snr", te.grid(0, 8, 17), {
+            limits("snr", te.grid(0, 8, 33), {
                 **{k: (ATTENTION, {**f, **signal}) for k, f in three.items()},
                 "cos_finite": (FINITE, {**flat, "gamma": "0.01", "kernel_diagonal": "kept"})}),
             dots("snr", [0, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**flat, "snr": x}), "cos"),

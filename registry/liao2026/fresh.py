@@ -125,7 +125,7 @@ NOTES = (
     assumes=ASSUMES[:2],
     regime=replace(SLOW, words="n, p -> oo with p/n -> c, then fresh tokens; |mu|, s, k_r, q_r of order one"),
     warns=(FAR_RANK, STIFF_FIXED),
-    checks=("liao2026_extensions.fresh_tokens",),
+    checks=("liao2026_fresh.fresh_tokens",),
     marks="DVN",
     notes=NOTES,
 )
@@ -182,7 +182,7 @@ def fresh_token_error(m, *, noise):
     assumes=ASSUMES[:2],
     regime=SLOW,
     warns=(FAR_RANK, STIFF_FIXED),
-    checks=("liao2026_extensions.best_penalty",),
+    checks=("liao2026_fresh.best_penalty",),
     marks="DVNE",
     notes=(
         *ROWS,

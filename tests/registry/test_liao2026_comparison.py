@@ -64,6 +64,23 @@ def test_the_window_at_finite_alignment(c, gamma, low, high):
     assert found["snr_high"] == pytest.approx(high, rel=5e-3)
 
 
+@pytest.mark.parametrize(("c", "gamma"), [("0.5", 3), (1, 3), (2, 5)])
+def test_the_window_of_unit_weights_is_where_their_error_is_below_that_of_ridge(c, gamma):
+    """The two errors themselves, at both ends and a percent to either side of them."""
+    found = te.predict("liao2026.reversal", c=c, gamma=gamma, nonlinearity="tanh", weights="unit-aligned").outputs
+
+    def gap(snr):
+        point = {"c": c, "gamma": gamma, "snr": float(f"{snr:.15g}")}
+        attention = te.predict("liao2026.interpolation-error", nonlinearity="tanh", weights="unit-aligned", **point)
+        return attention.value / te.predict("liao2026.ridge-error", **point).value - 1
+
+    assert found["exists"] == (found["snr_high"] > found["snr_low"])
+    for end, inside in ((found["snr_low"], 1.01), (found["snr_high"], 0.99)):
+        if 0 < end < np.inf:
+            assert gap(end) == pytest.approx(0, abs=1e-8)
+            assert gap(end * inside) < 0 < gap(end / inside)
+
+
 def test_no_reversal_is_found_where_there_is_none():
     found = te.predict("liao2026.reversal", c=1, gamma=1, nonlinearity="tanh", weights="aligned").outputs
     assert found == {"exists": False, "snr_low": np.inf, "snr_high": 0.0, "best_ratio_snr": found["best_ratio_snr"]}

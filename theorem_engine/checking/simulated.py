@@ -245,7 +245,7 @@ def _rows(
         accuracy = float(results.pop("accuracy", [0.0])[0])
         runs = [dict(leaf for n, both in results.items() for leaf in flatten(n, list(both)[i])) for i in (0, 1)]
         return [
-            Drawn(leaf, name, value, _apart(simulator, accuracy, value, runs[1].get(leaf)), 2, sizes, True)
+            Drawn(leaf, name, value, _apart(simulator, accuracy, leaf, runs), 2, sizes, True)
             for leaf, value in runs[0].items()
         ]
     found = sample(
@@ -260,11 +260,12 @@ def _rows(
     ]
 
 
-def _apart(simulator: Simulator, accuracy: float, value: Any, other: Any) -> float | None:
+def _apart(simulator: Simulator, accuracy: float, leaf: str, runs: list[dict[str, Any]]) -> float | None:
     """How accurate a computation is: by its own word, and by what two runs of it differ by."""
+    value, other = (run.get(leaf) for run in runs)
     if not isinstance(value, float):
         return None
     if not math.isfinite(value):
         return 0.0 if value == other else math.inf
     gap = abs(value - other) if isinstance(other, float) else math.inf
-    return max(simulator.tolerance * max(abs(value), simulator.scale), gap, accuracy)
+    return max(simulator.tolerance * max(abs(value), simulator.scale_of(leaf.partition(".")[0])), gap, accuracy)

@@ -190,7 +190,7 @@ class _Run:
                 row = Row(
                     leaf, self.name, value, spread=abs(value - second[leaf]) if number else 0.0, samples=2,
                     systematic=accuracy, deterministic=True, tolerance=self.simulator.tolerance,
-                    scale=self.simulator.scale, treatment="computed by another method",
+                    scale=self.simulator.scale_of(output), treatment="computed by another method",
                     problem=problem,
                 )  # fmt: skip
                 rows.append(row)
@@ -213,8 +213,8 @@ class _Run:
             broken = f"{self.name} returned a value that is not finite" if leaf in found.broken else ""
             row = Row(
                 leaf, self.name, moments.mean, moments.standard_error, moments.spread,
-                systematic=self.simulator.systematic * abs(moments.mean),
-                scale=self.simulator.scale,
+                systematic=self.simulator.systematic_at(point) * abs(moments.mean),
+                scale=self.simulator.scale_of(leaf.partition(".")[0]),
                 skewness=_significant(moments.skewness, n) / math.sqrt(n),
                 dominance=max(0.0, moments.kurtosis - 3 - 4 * math.sqrt(24 / n)) / n, samples=n,
                 degrees=max(1, n - 1), problem=broken,
@@ -233,7 +233,7 @@ class _Run:
             # enough for the law of the mean to be near a Gaussian's
             most = max(most, (20 * seen.skewness) ** 2, 40 * (seen.kurtosis - 3))
             known = isinstance(value, float) and math.isfinite(value)
-            scale = max(abs(value), seen.spread / 3, self.simulator.scale) if known else 0.0
+            scale = max(abs(value), seen.spread / 3, self.simulator.scale_of(leaf.partition(".")[0])) if known else 0.0
             if scale > 0:
                 most = max(most, ((threshold + POWER) * seen.spread / (relevant * scale)) ** 2)
         return most

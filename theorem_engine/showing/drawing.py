@@ -25,6 +25,8 @@ from theorem_engine.language.panel import (
     Words,
 )
 
+#: Shapes of dots by their tone, told apart without colours too.
+SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<")
 STYLES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 #: Letters that captions spell.
 _LETTERS = {
@@ -102,8 +104,9 @@ def _draw_curve(axes: Any, mark: Curve) -> None:
 
 
 def _draw_dots(axes: Any, mark: Dots) -> None:
+    shape = SHAPES[0] if isinstance(mark.tone, str) else SHAPES[mark.tone % len(SHAPES)]
     axes.errorbar(
-        np.asarray(mark.x), np.asarray(mark.y), None if mark.error is None else np.asarray(mark.error), fmt="o",
+        np.asarray(mark.x), np.asarray(mark.y), None if mark.error is None else np.asarray(mark.error), fmt=shape,
         ms=mark.size, capsize=2, color=_colour(mark), label=mark.label or None, clip_on=False, zorder=3,
     )  # fmt: skip
 

@@ -55,7 +55,8 @@ def regression_errors(
 ) -> dict[str, Array]:
     """Interpolation errors of ``make_features(tokens, w_K, w_Q, rng)`` over independent runs, or other statistics.
 
-    With ``kernel``, the function of an entry-wise attention matrix, forms of that matrix are controls too.
+    With ``kernel``, the function of an entry-wise attention matrix whose logits are inner products of tokens and what
+    the weights add, forms of that matrix are controls too, and features are made of it.
     """
     p, n = sizes(point)
     gamma, mean = float(point.get("gamma", 0.0)), float(point.get("imbalance", 0.0))
@@ -90,10 +91,16 @@ def regression_errors(
             labels = draw_labels(source, n, mean)
             tokens = draw_tokens(source, mu, labels)
             controls = token_controls(tokens, labels, mu, (mu, key, query))
-            if of_kernel is not None and kernel is not None:
-                bare = make_attention(make_logits(tokens, nothing, nothing), kernel, p, diagonal)
-                controls = np.concatenate([controls, of_kernel(tokens, labels, bare)])
-            return measure(make_features(tokens, key, query, source), labels), controls
+            if of_kernel is None or kernel is None:
+                return measure(make_features(tokens, key, query, source), labels), controls
+            # the matrix without weights is a control, and without weights it is the one of the features
+            logits = make_logits(tokens, nothing, nothing)
+            attention = bare = make_attention(logits, kernel, p, diagonal)
+            if np.any(key) and np.any(query):
+                logits += np.outer(tokens.T @ key, query @ tokens) / np.sqrt(p)
+                attention = make_attention(logits, kernel, p, diagonal)
+            controls = np.concatenate([controls, of_kernel(tokens, labels, bare)])
+            return measure(tokens @ attention, labels), controls
 
         return run
 

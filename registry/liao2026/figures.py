@@ -42,6 +42,8 @@ WORDS = {
     "tanh_unit_aligned": "tanh, aligned", "tanh_orthogonal": "tanh, orthogonal",
     "clip_unit_aligned": "clip at 5, aligned", "clip_orthogonal": "clip at 5, orthogonal",
 }  # fmt: skip
+#: Places of the signal, closer where errors fall fast.
+SIGNALS = ["0", "1/8", "1/4", "3/8", "1/2", "3/4", "1", "5/4", "3/2", "2", "5/2", "3", "7/2", "4", "5", "6", "7", "8"]
 #: A standard error needs two runs.
 SIMULATED = {"runs": 2, "seed": 0}
 #: Seeds that one seed of a figure stands for, so that each dot has its own.
@@ -135,7 +137,7 @@ def fig_1(runs=4, seed=0, paper_size=False):
     (a) noise, p = 4096, n = 1024; (b) noise, n = 4096, gamma = 0.01; (c) p = 512, n = 2048, gamma = 0.01 and
     w_K = w_Q = mu, where simulations leave the limit from a signal of about 2 on: the logits' shift is not small, and
     the finite-size equation (dotted, ours) follows it. Dots have two standard errors; they are at an eighth of these p
-    and n, in (c) at half, unless ``paper_size`` asks for the paper's, which takes many minutes.
+    and n, in (c) at half, unless ``paper_size`` asks for the paper's, which takes about three minutes of one core.
     """
     shrink = 1 if paper_size else 8
     tokens = 4096 // shrink
@@ -156,7 +158,7 @@ def fig_1(runs=4, seed=0, paper_size=False):
                 runs, seed + 1, lambda p: {**TANH, "p": p, "n": tokens, "gamma": 0.01}), "tanh"),
         ),
         "c": (
-            limits("snr", te.grid(0, 8, 33), {
+            limits("snr", SIGNALS, {
                 "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal),
                 "tanh_finite": (FINITE, {**aligned, "gamma": "0.01", "kernel_diagonal": "kept"})}),
             dots("snr", [0, 0.5, 1, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**aligned, "snr": x}), "tanh"),
@@ -179,11 +181,11 @@ def of_tokens(data):
     return f"\ndots: $n = {data.attrs['tokens']}$ (paper: 4096)"
 
 
-def against_signal(data):
+def against_signal(data, whose="the limit is"):
     """Panel c: aligned weights, with a line from where on the limit is not the truth of the dots' sizes."""
     title = r"$c = 0.25$, $\gamma = 0.01$, $w_K = w_Q = \mu$" + f"\n{data.attrs['c']} (paper: 512, 2048)"
     panel = panel_of(data, "c", "snr", title)
-    label = "right of it the limit is\nnot the finite-$p$ truth"
+    label = f"right of it {whose}\nnot the finite-$p$ truth"
     border = Curve([2.0, 2.0], [0.0, 0.5], "dotted", tone=BLACK, label=label, width=1.0)
     return replace(panel, marks=[*panel.marks, border])
 
@@ -197,7 +199,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
 
     (a) p = 512, n = 2048, gamma = 1, w_K = w_Q = mu; (b) p = 2048, n = 512. With ``weights_file`` the dots of (b) use
     the file's own W_K^T W_Q, whatever its structure, at p of the file and n = p/4; lines stay those of the identity.
-    Dots have two standard errors; they are at an eighth of these p and n unless at the paper's size (minutes).
+    Dots have two standard errors; they are at an eighth of these p and n unless at the paper's size (half a minute).
     In (a) attention is the better one on noise too: at large gamma it is wherever nu + a1^2/c > c (tanh: 1.86 > 0.25),
     so that "generally larger" fails here.
     """
@@ -205,7 +207,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
     signal = {"c": "0.25", "gamma": 1}
     lines = {"tanh": TANH, "exp_clip": EXP, "softmax": {"nonlinearity": "softmax"}}
     size = {"p": 2048 // shrink, "n": 512 // shrink} if weights_file is None else _given(weights_file)
-    left = limits("snr", te.grid(0, 8, 33), {
+    left = limits("snr", SIGNALS, {
         "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}),
         "clip": (ATTENTION, {**CLIP, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal),
         "tanh_512": (FINITE, {**TANH, "p": 512, "n": 2048, "gamma": 1, "weights": "aligned"})})  # fmt: skip
@@ -277,7 +279,7 @@ def fig_3(runs=4, seed=0, paper_size=False):
 
     (a) p = n = 4096, gamma = 1, |mu|^2 = 1; (b) n = 4096, gamma = 1, |mu|^2 = 1; (c) p = 512, n = 2048, gamma = 0.01,
     w_K = w_Q = mu. Without linear part the signal is not seen: cos is flat. Dots have two standard errors; they are at
-    a sixteenth of these p and n, in (c) at half, unless at the paper's size.
+    a sixteenth of these p and n, in (c) at half, unless at the paper's size (about five minutes of one core).
     """
     shrink = 1 if paper_size else 16
     tokens = 4096 // shrink
@@ -299,7 +301,7 @@ def fig_3(runs=4, seed=0, paper_size=False):
                 runs, seed + 1, lambda p: {**COS, "p": p, "n": tokens, **level}), "cos"),
         ),
         "c": (
-            limits("snr", te.grid(0, 8, 33), {
+            limits("snr", SIGNALS, {
                 **{k: (ATTENTION, {**f, **signal}) for k, f in three.items()},
                 "cos_finite": (FINITE, {**flat, "gamma": "0.01", "kernel_diagonal": "kept"})}),
             dots("snr", [0, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**flat, "snr": x}), "cos"),
@@ -313,7 +315,7 @@ def panels_3(data):
     return [
         panel_of(data, "a", "r", rf"$c = \gamma = 1$, $|\mu|^2 = 1${of_tokens(data)}"),
         panel_of(data, "b", "p", rf"$\gamma = 1$, $|\mu|^2 = 1${of_tokens(data)}", "log"),
-        against_signal(data),
+        against_signal(data, "limits of tanh and clip are"),
     ]
 
 

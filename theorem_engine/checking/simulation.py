@@ -235,7 +235,10 @@ class _Run:
             known = isinstance(value, float) and math.isfinite(value)
             scale = max(abs(value), seen.spread / 3, self.simulator.scale_of(leaf.partition(".")[0])) if known else 0.0
             if scale > 0:
-                most = max(most, ((threshold + POWER) * seen.spread / (relevant * scale)) ** 2)
+                # a bound on what samples are off by leaves less room for their noise
+                taken = self.simulator.systematic_at(self.point) * abs(seen.mean)
+                room = relevant * scale - taken if taken < relevant * scale else relevant * scale
+                most = max(most, ((threshold + POWER) * seen.spread / room) ** 2)
         return most
 
     def _sizes(self) -> list[tuple[int, dict[str, Any]]]:

@@ -135,11 +135,11 @@ wide_b2 = var("wide_b2", "b_+^2", "what that slope leaves of the variance of f")
         "would be smaller by sqrt(1 + t^2): that is with_rest, a scale and no statement. An R of independent entries "
         "moves simulations in that direction, by a third of it at t = 0.3, tanh, c = 1, gamma = 0.5; a structured R "
         "may do otherwise.",
-        "What is certain of it: tokens are as they are in every orthonormal basis, so that on noise, to second order in "
-        "R, only tr(R R^T)/p and tr(R^2)/p can count; how much of each is not worked out. And the residual of ridge "
-        "regression changes by at most its features' change, |sqrt(error with R) - sqrt(error)| <= |X (K_R - K)|/"
-        "sqrt(n gamma) in the operator norm: a bound that holds always and is above one unless R is small beside "
-        "sqrt(gamma). No tighter one is known to us.",
+        "What is certain of it: noise has the same law in every orthonormal basis, so that without signal, to second "
+        "order in R, only tr(R R^T)/p and tr(R^2)/p can count; how much of each is not worked out. And the residual of "
+        "ridge regression changes by at most its features' change, |sqrt(error with R) - sqrt(error)| <= "
+        "|X (K_R - K)|/sqrt(n gamma) in the operator norm: a bound that holds always and is above one unless R is "
+        "small beside sqrt(gamma). No tighter one is known to us.",
     ),
 )
 def trained_weights_error(m, *, ranked):

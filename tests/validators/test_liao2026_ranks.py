@@ -81,3 +81,11 @@ def test_scales_and_bounds_may_hang_on_the_output_and_on_the_point():
     assert (found.scale_of("M"), found.scale_of("V"), found.systematic_at({"p": 200})) == (1.0, 0.0, 0.005)
     plain = Simulator(len, scale=2.0, systematic=0.1)
     assert (plain.scale_of("anything"), plain.systematic_at({})) == (2.0, 0.1)
+
+
+def test_what_a_finite_size_leaves_out_is_less_where_the_shift_is_small():
+    bound = liao2026_extensions.left_out
+    assert bound({"p": 200, "n": 250, "snr": 4, "weights": "unit-aligned"}) == pytest.approx(1 / 200)
+    assert bound({"p": 200, "n": 200, "snr": 1, "keys": "1", "queries": "1", "scale": "0.8"}) == pytest.approx(1 / 200)
+    # |s| (1 + |mu|^2) is above the width of the logits, or p is small
+    assert bound({"p": 512, "n": 512, "snr": 30}) == bound({"p": 100, "n": 100, "snr": 1}) == 0.02

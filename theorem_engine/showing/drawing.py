@@ -30,8 +30,9 @@ SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<")
 STYLES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 #: Letters that captions spell.
 _LETTERS = {
-    "alpha": "\u03b1", "gamma": "\u03b3", "delta": "\u03b4", "eps": "\u03b5", "eta": "\u03b7", "theta": "\u03b8", "kappa": "\u03ba",
-    "lam": "\u03bb", "mu": "\u03bc", "nu": "\u03bd", "rho": "\u03c1", "sigma": "\u03c3", "oo": "\u221e",
+    "alpha": "\u03b1", "gamma": "\u03b3", "delta": "\u03b4", "eps": "\u03b5", "eta": "\u03b7", "theta": "\u03b8",
+    "kappa": "\u03ba", "lam": "\u03bb", "mu": "\u03bc", "nu": "\u03bd", "rho": "\u03c1", "sigma": "\u03c3",
+    "oo": "\u221e",
 }  # fmt: skip
 _SPELLED = re.compile(rf"(?<![A-Za-z])({'|'.join(_LETTERS)})(?![A-Za-z])")
 #: Letters of the caption to an inch of the figure's width.

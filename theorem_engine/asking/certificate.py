@@ -136,6 +136,11 @@ def _decimal(value: Any, digits: int) -> tuple[Any, Any]:
     if isinstance(value, acb):
         (real, first), (imaginary, second) = _decimal(value.real, digits), _decimal(value.imag, digits)
         with mp.workdps(digits + 20):
+            # parts below the radius of the whole
+            (real, first), (imaginary, second) = (
+                _told(real, first, first + second),
+                _told(imaginary, second, first + second),
+            )
             return mp.mpc(real, imaginary), first + second
     if not isinstance(value, arb):
         return value, 0
@@ -154,4 +159,9 @@ def _decimal(value: Any, digits: int) -> tuple[Any, Any]:
         spread = (radius + abs(shown) * mp.mpf(10) ** (-exponent - digits - 30)) * mp.mpf(10) ** exponent
         # a double made of the radius must not be below it
         spread *= 1 + mp.mpf(10) ** -9
-    return shown, spread
+        return _told(shown, spread, spread)
+
+
+def _told(value: Any, radius: Any, doubt: Any) -> tuple[Any, Any]:
+    """A decimal and its radius; one that the doubt about it does not tell from zero has no digit, and is zero."""
+    return (value, radius) if abs(value) > doubt or value == 0 else (0 * value, radius + abs(value))

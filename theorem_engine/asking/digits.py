@@ -57,8 +57,8 @@ def evaluate_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, 
 def _cleared(value: Any, error: Any) -> tuple[Any, Any]:
     """The value and its error; noise that is smaller than its own error is shown as zero, which has no digits."""
     if isinstance(value, list):
-        parts = [_cleared(v, error) for v in value]
-        return [v for v, _ in parts], max((e for _, e in parts), default=error)
+        parts = [_cleared(v, e) for v, e in zip(value, error, strict=True)]
+        return [v for v, _ in parts], [e for _, e in parts]
     if not hasattr(value, "_mpf_") or not 0 < abs(value) <= error:
         return value, error
     return 0 * value, error + abs(value)
@@ -69,12 +69,12 @@ def _rounded(value: Any) -> Any:
 
 
 def _gap(a: Any, b: Any, digits: int) -> Any:
-    """Distance of two evaluations plus rounding, or None if it exceeds the digits asked for."""
+    """Distance of two evaluations plus rounding, each of a list its own; None if it exceeds the digits asked for."""
     from mpmath import mp
 
     if isinstance(b, list):
         gaps = [_gap(x, y, digits) for x, y in zip(a, b, strict=True)]
-        return None if any(g is None for g in gaps) else max(gaps, default=mp.zero)
+        return None if any(g is None for g in gaps) else gaps
     if isinstance(b, bool) or not (hasattr(b, "_mpf_") or hasattr(b, "_mpc_")):
         return mp.zero if a == b else None
     if mp.isnan(b):

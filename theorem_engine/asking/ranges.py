@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from theorem_engine.language.entry import Entry
     from theorem_engine.language.statement import Statement
 
-#: A value beyond an end by no more than this part of the end is the end, rounded.
+#: A double beyond an end by no more than this part of the end is the end, rounded.
 ROUNDED = 8 * 2.0**-53
 
 
@@ -71,7 +71,8 @@ def _onto_end(entry: Entry, name: str, interval: Interval, value: Any, error: Ca
         exact = Fraction(end)
         place = exact.numerator / (type(value)(exact.denominator) if hasattr(value, "_mpf_") else exact.denominator)
         beyond = abs(value - place)
-        if beyond <= ROUNDED * abs(place) or beyond <= error():
+        is_rounded = not hasattr(value, "_mpf_") and beyond <= ROUNDED * abs(place)
+        if is_rounded or beyond <= error():
             if not is_open:
                 return place
             raise NotConverged(f"{entry.id}: {shown} is not told from {end}, the open end of {where}")

@@ -118,34 +118,35 @@ def _power_of_ten(like: Any, exponent: int) -> Any:
 
 
 def value_text(value: Any, error: Any, digits: int | None) -> str:
-    """A value with the digits its error leaves standing (all of ``digits`` if that was asked for).
+    """A value with the digits its error leaves standing, and no more than ``digits`` if so many were asked for.
 
     The error has the shape of the value, or is one number for all of it; None where it is not known.
+
+    >>> value_text(0.123456789, 2e-5, None), value_text(0.123456789, 2e-5, 3), value_text(0.5, None, 4)
+    ('0.12346', '0.123', '0.5000')
     """
-    if digits is not None:
-        return number_text(value, digits)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {value_text(v, _part(error, key), None)}" for key, v in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {value_text(v, _part(error, key), digits)}" for key, v in value.items()) + "}"
     if hasattr(value, "tolist") and getattr(value, "ndim", None):
         value, error = value.tolist(), error.tolist() if hasattr(error, "tolist") else error
     if isinstance(value, (list, tuple)):
         places = range(len(value)) if len(value) <= _LONGEST else (0, 1, 2, len(value) - 1)
-        parts = [value_text(value[i], _part(error, i), None) for i in places]
+        parts = [value_text(value[i], _part(error, i), digits) for i in places]
         if len(parts) < len(value):
             parts[3:3] = [f"... {len(value) - len(parts)} more ..."]
         return "[" + ", ".join(parts) + "]"
-    if isinstance(value, complex) and error is not None:
-        imaginary = value_text(value.imag, error, None)
-        return f"{value_text(value.real, error, None)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
-    if isinstance(value, float) and error is not None and math.isfinite(value):
+    if (isinstance(value, complex) or hasattr(value, "_mpc_")) and error is not None:
+        imaginary = value_text(value.imag, error, digits)
+        return f"{value_text(value.real, error, digits)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
+    if (isinstance(value, float) or hasattr(value, "_mpf_")) and error is not None and abs(value) < math.inf:
         if error == 0:
-            return number_text(value, None)
+            return number_text(value, digits)
         if value == 0:
             return "0"
         # of a value without a certain digit the first one is shown, with its error beside it
         covered = _exponent(value) - _exponent(error) + 1 if error < math.inf else 1
-        return number_text(value, max(1, min(17, covered)))
-    return number_text(value, PROMISED if error is None or error > 0 else None)
+        return number_text(value, max(1, min(digits or 17, covered)))
+    return number_text(value, digits or (PROMISED if error is None or error > 0 else None))
 
 
 def _part(error: Any, key: Any) -> Any:

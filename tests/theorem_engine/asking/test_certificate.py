@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flint import ctx
+from flint import acb, arb, ctx
 from mpmath import mp
 from typer.testing import CliRunner
 
 import theorem_engine as te
+from theorem_engine.asking.certificate import _decimal
 from theorem_engine.asking.random_point import draw_point
 from theorem_engine.base.errors import BadRequest, NotAvailable, NotConverged
+from theorem_engine.base.text import value_text
 from theorem_engine.showing.commandline.commands import app
 
 REFERENCES = [
@@ -33,6 +35,10 @@ def check(prediction, reference, digits=49):
         reference = mp.mpf(reference)
         assert abs(prediction.value - reference) <= prediction.error + mp.mpf(10) ** -digits * abs(reference)
         assert prediction.error <= mp.mpf(10) ** (1 - prediction.digits) * abs(prediction.value)
+
+
+#: Carried in the first round at the usual digits.
+BITS_OF_FIFTEEN_DIGITS = 89
 
 
 @pytest.mark.parametrize(("id", "t", "g", "reference"), REFERENCES)
@@ -64,6 +70,36 @@ def test_what_is_printed_is_an_enclosure_too():
         value, radius = re.search(r"value\s+= (\S+) \+- (\S+)", str(found)).groups()
         with mp.workdps(60):
             assert abs(mp.mpf(value) - mp.mpf(REFERENCES[4][3])) <= mp.mpf(radius)
+
+
+def test_no_digit_stands_that_the_radius_does_not_cover():
+    """A ball around zero has no digit: it is zero, with a radius that holds all of it; a part of a pair likewise."""
+    with ctx.workprec(200):
+        ball = arb("3e-40", "1e-35")
+        value, radius = _decimal(ball, 15)
+        assert value == 0
+        assert arb("3e-40").upper() + arb("1e-35") <= arb(str(radius)) * (1 + arb("1e-12"))
+        pair, _ = _decimal(acb(arb(1, "1e-20"), ball), 15)
+        assert pair.imag == 0
+        assert pair.real == 1
+    with mp.workdps(40):
+        assert value_text(mp.mpf("0.123456789012345678"), mp.mpf("3e-9"), 15) == "0.123456789"
+        assert value_text([mp.mpc("1.25", "-3.5")], [mp.mpf("1e-3")], 15) == "[1.250-3.500j]"
+    difference = te.predict("gaussian.erf-mean", t=1, g=1, digits=30) - te.predict(
+        "gaussian.erf-mean", t="1.00000000000000000001", g=1, digits=30
+    )
+    assert re.match(r"-\d\.\d{9,12}e-21 \+- ", str(difference))
+
+
+def test_a_step_of_descent_keeps_the_radius_of_its_start():
+    """Balls of the letters grow by the slopes of the step, not by roots of their radii: the first bits are enough."""
+    start = {"m_kk": "0.5", "m_kv": "0.1", "m_vk": "0.1", "m_vv": "0.5", "q_kk": 1, "q_vv": 1, "q_kv": "0.1"}
+    point = {"task": "spiked", "nu": 2, "L": 3, "activation": "softmax", "eta": "0.1", "steps": 2} | start
+    proved = te.predict("duranthon2026.gradient-descent", certified=True, **point)
+    assert proved.certificate.bits == BITS_OF_FIFTEEN_DIGITS
+    found = te.predict("duranthon2026.gradient-descent", **point)
+    for name, value in found.outputs.items():
+        assert abs(value - proved.outputs[name]) <= found.errors[name] + proved.errors[name]
 
 
 def test_the_box_of_a_solution_is_printed():

@@ -114,12 +114,12 @@ class Brackets:
             return (largest_kernel(power) * self.size_of(factor)).upper()
         token = self.token
         free = (power * (place * step_ball(self.effort) + token.mu) + power**2 * token.s**2 / 2).exp()
-        found = largest_kernel(power).min(free)
-        return (found.min(_fold(power) * self.missing(place)) if power else found).upper()
+        found = _least(largest_kernel(power), free)
+        return _least(found, _fold(power) * self.missing(place)) if power else found
 
     def missing(self, place: int) -> Any:
         """A bound of 1 - B at a place."""
-        return (1 - self.at(0, place)).min(self.rising_exponential(place)).upper()
+        return _least(1 - self.at(0, place), self.rising_exponential(place))
 
     def rising_exponential(self, place: int) -> Any:
         """The mean of e^v, which is above 1 - B."""
@@ -128,16 +128,29 @@ class Brackets:
     def falling(self, power: int, factor: int, place: int) -> Any:
         """A bound of K_p right of a place: k_p(v) <= (2p/e)^p T(v - log 2), and B decreases."""
         if power == 0:
-            return self.spread_of(factor, self.at(0, place).upper())
-        return ((arb(2 * power) / arb.const_e()) ** power * self.spread_of(factor, self.before(place).upper())).upper()
+            return self.spread_of(factor, self.surviving(place))
+        return ((arb(2 * power) / arb.const_e()) ** power * self.spread_of(factor, self.before(place))).upper()
+
+    def surviving(self, place: int) -> Any:
+        """A bound of B at a place.
+
+        B <= P(x < -R) + T(v) at the score v of x = -R. Where the letters are balls, as on the way of a recurrence, this
+        does not grow with their radii, which B does and of which a factor takes the root.
+        """
+        found = self.at(0, place) if place >= self.effort.first else arb(1)
+        if self.token.is_fixed:
+            return found.upper()
+        reach = arb(self.effort.reach)
+        least = place * step_ball(self.effort) + self.token.mu - self.token.s * reach
+        return _least(found, (reach / arb(2).sqrt()).erfc() / 2 + _kernel(0, least))
 
     def before(self, place: int) -> Any:
-        """B at a place of the lattice at least log 2 to the left, which is above that log 2 to the left."""
+        """A bound of B log 2 to the left of a place: B at a place of the lattice at least as far."""
         h = step_ball(self.effort)
         steps = math.ceil(math.log(2) / self.effort.step) + 1
         if not steps * h >= arb(2).log():
             raise Unproved("token mean: the step back is not told from log 2")
-        return self.at(0, max(place - steps, self.effort.first)) if place - steps >= self.effort.first else arb(1)
+        return self.surviving(place - steps)
 
     def left_sum(self, power: int, factor: int, place: int) -> Any:
         """A bound of h times the sum of K_p over all places left of one.
@@ -148,7 +161,7 @@ class Brackets:
 
     def right_sum(self, power: int, factor: int, place: int) -> Any:
         """A bound of h times the sum of K_p over all places right of one."""
-        here = self.spread_of(factor, (self.at(0, place) if power == 1 else self.before(place)).upper())
+        here = self.spread_of(factor, self.surviving(place) if power == 1 else self.before(place))
         return (_fold(power) * step_ball(self.effort).exp() * here).upper()
 
     def _factor_table(self, power: int, factor: FactorHere) -> list[Any]:
@@ -172,6 +185,15 @@ class Brackets:
             moved = [largest] * margin + found[: len(raw) - margin]
             found = [value + spread * before for value, before in zip(raw, moved, strict=True)]
         return found[self.effort.rounds * margin :]
+
+
+def _least(first: Any, second: Any) -> Any:
+    """The smaller of two upper bounds.
+
+    Not the upper end of the balls' minimum: the middle and radius of that are those of the wider ball, whose rounding
+    may be far above the bound of the narrower one.
+    """
+    return first.upper().min(second.upper())
 
 
 def _fold(power: int) -> Any:

@@ -54,7 +54,8 @@ def points_of(entry, count, seed):
     """Points drawn from the whole domain, a third of them with one letter moved to an end where that is allowed."""
     rng = np.random.default_rng([seed, *entry.id.encode()])
     found = []
-    for i in range(count):
+    # an entry without letters has a single point
+    for i in range(count if entry.given else 1):
         point = draw_point(entry, rng)
         ends = [(x.name, end) for x in entry.given if x.name in point for end in ends_of(x)]
         if i % 3 == 0 and ends:

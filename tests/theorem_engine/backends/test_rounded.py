@@ -254,3 +254,17 @@ def test_a_hyperbolic_cosine_beyond_the_largest_double_leaves_a_zero_that_is_kno
     assert found.value[1] == 0
     assert found.error[1] < 1e-300
     assert abs(found.value[0] - 1 / math.cosh(1) ** 4) <= found.error[0] < 1e-14
+
+
+@pytest.mark.parametrize("place", ["0.5", "-3", "709.9", "800", "-1000", "1e5"])
+def test_hyperbolic_functions_far_out_have_errors_that_hold(place):
+    """Where a cosine overflows its reciprocal is zero to within the smallest doubles, and a cotangent is one."""
+    functions = (sympy.sech, sympy.csch, sympy.coth, lambda u: sympy.sech(u) ** 2 * u, lambda u: u * sympy.csch(u))
+    run = get_backend("rounded").function([x], [f(x) for f in functions])
+    with np.errstate(all="ignore"):
+        found = run(Rounded(float(place), 1e-13))
+    with mp.workdps(40):
+        sech, csch, coth = (getattr(mp, name)(mp.mpf(float(place))) for name in ("sech", "csch", "coth"))
+        for number, exact in zip(found, (sech, csch, coth, sech**2 * float(place), csch * float(place)), strict=True):
+            assert abs(mp.mpf(float(number.value)) - exact) <= number.error
+            assert number.error <= 1e-12 * max(1.0, abs(float(place)) * 1e-2) * max(abs(exact), 1e-250)

@@ -52,6 +52,16 @@ class _Printer(NumPyPrinter):
     def _print_Or(self, expr: Any) -> str:
         return self._fold("logical_or", expr)
 
+    def _print_sech(self, expr: Any) -> str:
+        # written by exponentials these overflow half of an argument earlier, and coth is no number there
+        return f"(1/cosh({self._print(expr.args[0])}))"
+
+    def _print_csch(self, expr: Any) -> str:
+        return f"(1/sinh({self._print(expr.args[0])}))"
+
+    def _print_coth(self, expr: Any) -> str:
+        return f"(1/tanh({self._print(expr.args[0])}))"
+
     def _fold(self, function: str, expr: Any) -> str:
         first, *rest = (self._print(arg) for arg in expr.args)
         for other in rest:

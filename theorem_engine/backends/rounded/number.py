@@ -235,10 +235,10 @@ def _settled(ufunc: Any, error: Any, result: Any, plain: list[Any], errors: list
 
 
 def _overflows(ufunc: Any, plain: list[Any], errors: list[Any]) -> Any:
-    """Whether an exponential or hyperbolic cosine lies beyond the largest double for certain."""
-    if ufunc not in (np.exp, np.cosh) or np.iscomplexobj(plain[0]):
+    """Whether an exponential or hyperbolic function lies beyond the largest double for certain."""
+    if ufunc not in (np.exp, np.cosh, np.sinh) or np.iscomplexobj(plain[0]):
         return np.zeros((), dtype=bool)
-    size = np.abs(plain[0]) if ufunc is np.cosh else plain[0]
+    size = plain[0] if ufunc is np.exp else np.abs(plain[0])
     return np.isfinite(plain[0]) & np.isinf(ufunc(size - errors[0]))
 
 

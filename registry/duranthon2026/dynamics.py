@@ -112,6 +112,12 @@ def start_beside(m):
     return start
 
 
+def refuse_kinks(m):
+    """Weights whose slope jumps: the risk has no gradient in the scale of their scores."""
+    if weights_of(m, task_of(m)).breaks:
+        raise NotAvailable(f"{m.owner}: weights with kinks have no gradient here")
+
+
 @result(
     "duranthon2026.gradient-flow",
     costly=True,
@@ -137,8 +143,7 @@ def gradient_flow(m, *, population):
     They are followed as vectors k and v in the span of k*, v* and two further directions, where the equations are
     those of descent itself and no start is singular.
     """
-    if weights_of(m, task_of(m)).breaks:
-        raise NotAvailable(f"{m.owner}: weights with kinks have no gradient here")
+    refuse_kinks(m)
     key, value = vectors(m)
     here = order_parameters(key, value)
     place = {q.name: part for q, part in here.items()}
@@ -210,6 +215,7 @@ def mismatched_minimum(m, *, population):
         here, mean_length = task_of(m), LengthMean(L, L)
         valley = mean_length / (mean_length + nu) if here.is_marked else 1 - here.lead() ** 2 / mean_length
         return {"risk": valley, "exists": false}
+    refuse_kinks(m)
     if task_of(m) is ARGMAX:
         raise NotAvailable(f"{m.owner}: the minimum is followed in nu from nu = 2, which does not lead to nu=inf")
     norms = {q_kk: m_kk**2 + m_kv**2, q_vv: m_vk**2 + m_vv**2, q_kv: m_kk * m_vk + m_kv * m_vv}

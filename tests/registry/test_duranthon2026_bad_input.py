@@ -11,6 +11,7 @@ from theorem_engine.base.errors import (
     BadNumber,
     Infeasible,
     MissingParameter,
+    NotAvailable,
     OutOfDomain,
     UnknownParameter,
 )
@@ -93,3 +94,12 @@ def test_no_warning_leaves_an_ordinary_prediction():
 def test_constants_of_a_users_kernel_must_be_numbers(options):
     with pytest.raises((BadNumber, OutOfDomain)):
         te.Normalised(sympy.exp(sympy.Symbol("chi")), **options)
+
+
+@pytest.mark.parametrize("name", ["mismatched-minimum", "mismatched-region"])
+def test_kinks_have_no_minimum_to_be_followed(name):
+    """A slope that jumps has no Hessian; a user's kernel says where its kinks are."""
+    kernel = te.ElementWise(sympy.Abs(sympy.Symbol("t")), breaks=(0,))
+    point = {"task": "max", "L": 6, "activation": kernel} | ({"nu": 0.985} if name == "mismatched-minimum" else {})
+    with pytest.raises(NotAvailable, match="kinks"):
+        te.predict(f"duranthon2026.{name}", **point)

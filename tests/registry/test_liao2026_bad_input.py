@@ -152,3 +152,9 @@ def test_what_is_no_list_of_vectors_is_refused_in_the_letter_it_was_given_for(gi
     point = {"c": 1, "gamma": 1, "a1": "0.5", "second_moment": 1, "queries": "1"}
     with pytest.raises((BadNumber, OutOfDomain), match=r"liao2026\.finite-rank-error: keys="):
         te.predict("liao2026.finite-rank-error", keys=given, **point)
+
+
+def test_a_caution_that_knows_nothing_better_is_silent_about_it(recwarn):
+    """At so small a p the refinement has no number: the prediction warns of the size and of nothing else."""
+    te.predict("liao2026.interpolation-error", p=3, n=202, nonlinearity="sin", snr=1.22, gamma=3.06)
+    assert {type(w.message) for w in recwarn.list} == {ValidityWarning}

@@ -267,11 +267,12 @@ def _better_value(better: tuple[Callable[..., Any], ...], numbers: tuple[Any, ..
 
     A prediction made again warns again.
     """
+    import numpy as np
+
     holds, expression = better
     try:
-        if not bool(holds(*numbers)[0]):
-            return math.nan
-        return float(expression(*numbers)[0])
+        with np.errstate(all="ignore"):
+            return float(expression(*numbers)[0]) if bool(holds(*numbers)[0]) else math.nan
     except (TheoremEngineError, ArithmeticError, ValueError):
         # a singular matrix is a ValueError of NumPy's; far from every size that can be met nothing better is known
         return math.nan

@@ -60,6 +60,10 @@ class NotAvailable(TheoremEngineError, RuntimeError):
     """The request is meaningful, but this entry, backend or installation cannot serve it."""
 
 
+class NoDerivative(NotAvailable, TypeError):
+    """An operator is not differentiated in a letter: where a statement asks for it, there is no value."""
+
+
 class FileError(TheoremEngineError, OSError):
     """A file cannot be written: a full disk, a folder without permission. What was there before is still there."""
 

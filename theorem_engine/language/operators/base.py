@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import sympy
 
+from theorem_engine.base.errors import NoDerivative
+
 
 def only(part: Any) -> Any:
     """What a tuple of at most one holds, or None."""
@@ -94,11 +96,11 @@ class Operator(sympy.Expr):
 
     def partial(self, symbol: Any) -> Any:
         """Derivative of the first component in a free letter."""
-        raise TypeError(f"{type(self).__name__} has no symbolic derivative")
+        raise NoDerivative(f"{type(self).__name__} has no symbolic derivative")
 
     def component_partial(self, index: int, symbol: Any) -> Any:
         """Derivative of another component."""
-        raise TypeError(f"component {index} of {type(self).__name__} has no symbolic derivative")
+        raise NoDerivative(f"component {index} of {type(self).__name__} has no symbolic derivative")
 
 
 class Searched(Operator):

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.base.errors import DeclarationError
+from theorem_engine.base.errors import DeclarationError, NoDerivative
 from theorem_engine.language.operators.base import Component, Part, Searched, hygienic, only
 
 #: Which of the stable fixed points is meant.
@@ -162,7 +162,7 @@ class Branches(Searched):
             return moves[place].xreplace(here)
         if place == len(self.letters):
             if len(self.letters) > 1:
-                raise TypeError("the slope of Branches of several letters has no symbolic derivative")
+                raise NoDerivative("the slope of Branches of several letters has no symbolic derivative")
             height = self.bodies[0].diff(self.letters[0])
         else:
             height = self.energy

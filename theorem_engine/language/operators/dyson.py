@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy
 
+from theorem_engine.base.errors import NoDerivative
 from theorem_engine.language.operators.base import Operator, Part, hygienic
 
 
@@ -103,9 +104,9 @@ class ClassResolvent(Operator):
     def partial(self, symbol: Any) -> Any:
         """The same form, its parts changing as they do with the symbol."""
         if self.changes:
-            raise TypeError("a second derivative of a ClassResolvent is not formed")
+            raise NoDerivative("a second derivative of a ClassResolvent is not formed")
         if any(symbol in law.free_symbols for law in self.laws):
-            raise TypeError("the law of the classes depends on the letter of differentiation")
+            raise NoDerivative("the law of the classes depends on the letter of differentiation")
         rates = sympy.Tuple(*(part.diff(symbol) for part in self.parts))
         return self.func(*self.args[:5], rates)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy
 
+from theorem_engine.base.errors import NoDerivative
 from theorem_engine.language.functions import positive_part
 from theorem_engine.language.operators.base import Operator, Part, hygienic
 
@@ -56,7 +57,7 @@ class GaussianMean(Operator):
     def partial(self, symbol: Any) -> Any:
         """Differentiate under the mean; a moving jump would add a term that is not formed here."""
         if any(symbol in mark.free_symbols for mark in self.breaks):
-            raise TypeError("the breaks of a Gaussian mean depend on the letter of differentiation")
+            raise NoDerivative("a mean whose kink or jump moves with a letter is not differentiated in it")
         return GaussianMean(self.body.diff(symbol), *self.variables, breaks=self.breaks)
 
     def _latex(self, printer: Any) -> str:

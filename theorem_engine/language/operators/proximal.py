@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.base.errors import DeclarationError
+from theorem_engine.base.errors import DeclarationError, NoDerivative
 from theorem_engine.language.domains import REAL
 from theorem_engine.language.letters import Letter
 from theorem_engine.language.operators.base import Component, Operator, Part, hygienic, only
@@ -124,7 +124,7 @@ class Proximal(Operator):
         if index == len(self.letters):
             here = {x: Component(self, i) for i, x in enumerate(self.letters)}
             return self.objective.diff(symbol).xreplace(here)
-        raise TypeError("the mark of a jump has no derivative")
+        raise NoDerivative("the mark of a jump has no derivative")
 
     def _latex(self, printer: Any) -> str:
         names = ", ".join(printer._print(x) for x in self.letters)

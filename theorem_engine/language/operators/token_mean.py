@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from theorem_engine.base.errors import NotAvailable
+from theorem_engine.base.errors import NoDerivative, NotAvailable
 from theorem_engine.language.operators.base import Operator, Part, hygienic
 
 
@@ -126,7 +126,7 @@ class TokenMean(Operator):
     def partial(self, symbol: Any) -> Any:
         """d weight = weight (own rate - sum over all tokens of weight times rate)."""
         if symbol in self.length.free_symbols or symbol in self.extra.free_symbols:
-            raise TypeError("a token mean is not differentiated in its length or in the constant of its sum")
+            raise NoDerivative("a token mean is not differentiated in its length or in the constant of its sum")
         listed = self.factors
         total = sympy.S.Zero
         for i, (_, factor) in enumerate(listed):
@@ -135,7 +135,7 @@ class TokenMean(Operator):
             if symbol not in kernel.free_symbols:
                 continue
             if kernel.has(Hardmax):
-                raise TypeError("a token mean is not differentiated through an argmax")
+                raise NoDerivative("a token mean is not differentiated through an argmax")
             if kernel.has(-sympy.oo):
                 raise NotAvailable(
                     "means of weights whose kernel vanishes are not differentiated: they jump from 0 to 1"

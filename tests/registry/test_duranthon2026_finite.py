@@ -241,7 +241,7 @@ def test_both_starts_lead_to_one_solution_where_the_ridge_is_strong():
         ({"r_k": -1}, OutOfDomain, "r_k"),
         ({"r_v": "-0.1"}, OutOfDomain, "r_v"),
         ({"r_k": "best"}, BadNumber, "or 'tuned'"),
-        ({"activation": "erf"}, OutOfDomain, "activation"),
+        ({"activation": "tanh"}, OutOfDomain, "activation"),
         ({"L": 65}, OutOfDomain, "at most 64"),
         ({"L": 1}, OutOfDomain, "integers from 2"),
         ({"L": 1001, "activation": "linear"}, OutOfDomain, "integers from 2 to 1000"),

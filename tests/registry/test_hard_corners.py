@@ -57,7 +57,7 @@ def test_noise_around_zero_is_shown_without_a_digit():
     found = te.predict("liao2026.hermite", nonlinearity="sin(50*t)", digits=20)
     assert found.outputs["a1"] == 0 < found.errors["a1"] < 1e-19
     (line,) = (line for line in str(found).splitlines() if line.split()[0] == "a1")
-    assert line.split()[2:4] == ["0.0", "+-"]
+    assert line.split()[2:4] == ["0", "+-"]
 
 
 @pytest.mark.parametrize("digits", BOTH)

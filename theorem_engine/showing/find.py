@@ -124,7 +124,7 @@ def find(text: str = "", paper: str | None = None) -> Entries:
     searched.
 
     >>> [entry.id for entry in find("linear predictor")]
-    ['marion2025.linear-risk']
+    ['marion2025.linear-risk', 'duranthon2026.ridge-limit']
     """
     everything = {entry.id: entry for entry in catalogue.all_entries()}
     _teach_latex()
@@ -137,7 +137,7 @@ def search(text: str = "", paper: str | None = None) -> Table:
     """The table of ``find`` without the entries, and without importing any paper if the index is up to date.
 
     >>> [row.id for row in search("linear predictor").rows]
-    ['marion2025.linear-risk']
+    ['marion2025.linear-risk', 'duranthon2026.ridge-limit']
     """
     return _select(all_rows(), text, paper)
 

@@ -21,8 +21,8 @@ def source_text(entry: Entry) -> str:
     """The source of an entry with its authors and year, where the work is listed.
 
     >>> from theorem_engine.language.catalogue import find_entry
-    >>> source_text(find_entry("classics.bbp"))
-    'Baik, Ben Arous and P\u00e9ch\u00e9 (2005): baik2005'
+    >>> source_text(find_entry("marion2025.risk"))
+    'Marion and others (2025): 2410.01537, Theorem 1'
     """
     source = entry.source
     work = works_of(sys.modules.get(entry.module)).get(source.work, {}) if source.is_published else {}

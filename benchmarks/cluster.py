@@ -99,7 +99,7 @@ def clusters():
     queries: dict[str, dict[str, Any]] = {
         cheap: {"lam": te.grid("0.1", 1, 400), "gamma": 1, "d": 400, "L": 10, "errors": False},
         # self-consistent systems that take no arrays: what does is faster in one process than sent anywhere
-        dear: {"task": "spiked", "nu": 1, "L": 3, "alpha": te.grid(1, 4, POINTS), "draws": 256, "errors": False},
+        dear: {"task": "spiked", "nu": 1, "L": 3, "alpha": te.grid(1, 4, POINTS), "draws": 4096, "errors": False},
     }
     runs = {id: [processor_seconds(id, query, executor=Serial())[0] for _ in range(2)] for id, query in queries.items()}
     alone = {id: min(seconds) for id, seconds in runs.items()}
@@ -109,7 +109,7 @@ def clusters():
             return processor_seconds(id, queries[id], processes, scheduler=address)
 
         new = there(dear)
-        shares = [there(dear) for _ in range(2)]
+        shares = [there(dear) for _ in range(4)]
         there(cheap)
         one = min(sum(there(cheap)) for _ in range(2))
     longest = [max(client + scheduler, *workers) for client, scheduler, *workers in [new, *shares]]

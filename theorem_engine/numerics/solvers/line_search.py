@@ -81,6 +81,8 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
     ]
     inner = sorted(inner, key=lambda i: known[i][1])[:VALLEYS]
     found = [_narrowed(height, slope, *(known[j][0] for j in (i - 1, i, i + 1))) for i in inner]
+    if len(found) == 1:
+        return Lowest(found[0], True)
     bottom = min(_number(_value(height, p)) for p in found)
     # of mirror images the positive one
     return Lowest(max(p for p in found if _number(_value(height, p)) <= bottom + TIE * abs(bottom)), True)
@@ -166,7 +168,7 @@ def _narrowed(height: Function, slope: Function | None, left: float, middle: flo
             at_ends = [_value(rough_of(version), t) for t in ends]
             if at_ends[0] < 0 < at_ends[1]:
                 with suppress(NotConverged):
-                    return place(graded_sign_change(version, ends[0], ends[1], abs(height(middle))))
+                    return place(graded_sign_change(version, *ends, abs(rough_of(height)(middle))))
     options = {"xatol": 1e-9 * (ends[1] - ends[0])}
     found = minimize_scalar(lambda t: _number(_value(height, place(t))), bounds=ends, method="bounded", options=options)
     return place(float(found.x)) if float(found.fun) <= height(middle) else middle

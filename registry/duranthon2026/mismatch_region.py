@@ -21,7 +21,7 @@ followed_activation = var(
     "activation", r"\sigma", "how scores become weights",
     Activation.of({name: ACTIVATIONS[name] for name in ("softmax", "softplus", "erf")}),
 )  # fmt: skip
-border = var("border", r"\nu_-", "signal at which the smallest curvature vanishes", UP_TO_INFINITY)
+border = var("border", r"\nu_b", "signal at which the smallest curvature vanishes", UP_TO_INFINITY)
 strong = var("strong", r"\lambda_{\min}", "smallest curvature at the strongest signal that is looked at", REAL)
 
 

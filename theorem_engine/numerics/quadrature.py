@@ -129,6 +129,9 @@ def trapezoid_line(
             results.append((value, left + 4 * EPS * scale))
         if settled:
             return results
+        if any(bool(np.isnan(value).any()) for value, _ in results):
+            # nodes stay, so that no halving makes a number of it
+            break
         sums, new = [(a + c, b + d) for (a, b), (c, d) in zip(sums, new, strict=True)], []
         step, first, last = step / 2, 2 * first, 2 * last
     raise NotConverged(

@@ -36,6 +36,8 @@ ROUGH_REACH, ROUGH_STEP, ROUGH_LOW = 6.0, 0.375, -20.0
 SMALL = 100_000
 #: Nodes of a lattice up to which sums over all of them are cheaper than picking those that count.
 FEW = 512
+#: Numbers that the windows of many nodes hold at once.
+HELD = 4_000_000
 #: Beyond this log v, exp(-v) is zero.
 FAR = 6.75
 #: Table of v^a exp(-v) in log v: below it exp(-v) is 1 to rounding, above it 0 to any power in use.
@@ -226,6 +228,12 @@ class LatticeToken:
         if self.count <= FEW and 1 <= stride <= 4 and index[-1] - index[0] == stride * (index.size - 1):
             return self._correlated(float(u[0]), stride, u.size)
         low, high = round(LOW / H), round(HIGH / H)
+        most = HELD // (high - low + 1)
+        if u.size > most:
+            parts = [self(u[first : first + most]) for first in range(0, u.size, most)]
+            values = [np.concatenate(column) for column in zip(*(part.values for part in parts), strict=True)]
+            ends = ([getattr(part, name) for part in parts] for name in ("survival", "complement"))
+            return Brackets(*map(np.concatenate, ends), values)
         logs = np.arange(low, high + 1) * H + offset
         v = np.exp(logs)
         decay = np.exp(-v)

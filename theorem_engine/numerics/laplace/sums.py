@@ -232,8 +232,8 @@ class LatticeToken:
         if u.size > most:
             parts = [self(u[first : first + most]) for first in range(0, u.size, most)]
             values = [np.concatenate(column) for column in zip(*(part.values for part in parts), strict=True)]
-            ends = ([getattr(part, name) for part in parts] for name in ("survival", "complement"))
-            return Brackets(*map(np.concatenate, ends), values)
+            survival, complement = ([getattr(part, name) for part in parts] for name in ("survival", "complement"))
+            return Brackets(np.concatenate(survival), np.concatenate(complement), values)
         logs = np.arange(low, high + 1) * H + offset
         v = np.exp(logs)
         decay = np.exp(-v)

@@ -168,7 +168,7 @@ def _narrowed(height: Function, slope: Function | None, left: float, middle: flo
             at_ends = [_value(rough_of(version), t) for t in ends]
             if at_ends[0] < 0 < at_ends[1]:
                 with suppress(NotConverged):
-                    return place(graded_sign_change(version, *ends, abs(rough_of(height)(middle))))
+                    return place(graded_sign_change(version, ends[0], ends[1], abs(rough_of(height)(middle))))
     options = {"xatol": 1e-9 * (ends[1] - ends[0])}
     found = minimize_scalar(lambda t: _number(_value(height, place(t))), bounds=ends, method="bounded", options=options)
     return place(float(found.x)) if float(found.fun) <= height(middle) else middle

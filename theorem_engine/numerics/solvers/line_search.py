@@ -96,15 +96,10 @@ def _walk(
     They are rough where they differ clearly from their neighbours.
     """
     before, rest, since_fall, has_risen = math.nan, 0, 0, False
-    last, is_close = math.nan, False
+    last = math.nan
     for place in way:
-        value = _value(height if is_close else rough_of(height), place)
-        if is_close:
-            exact.add(place)
-        # what comes after two that are hardly told apart is likely to be so too
-        is_close = math.isfinite(before) and abs(value - before) <= UNSURE * _size(places)
-        if is_close:
-            places[place] = value
+        value = _value(rough_of(height), place)
+        if math.isfinite(before) and abs(value - before) <= UNSURE * _size(places):
             for each in (last, place):
                 if each not in exact:
                     places[each] = _value(height, each)

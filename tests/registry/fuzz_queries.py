@@ -13,9 +13,16 @@ from theorem_engine.asking.random_point import draw_point
 #: Points of costly entries are drawn with these: the guard is under test, not the precision of a mean.
 CHEAP = {"draws": 256}
 #: Entries that take a tenth of the others' share, as the costly ones do: one answer is many integrals.
-LONG = tuple(
-    f"duranthon2026.{name}"
-    for name in ("erf-risk", "information-sum-rule", "signal-asymptotics", "softplus-risk", "variable-length")
+LONG = (
+    "classics.binary-capacity",
+    "duranthon2026.erf-risk",
+    "duranthon2026.information-sum-rule",
+    "duranthon2026.signal-asymptotics",
+    "duranthon2026.softplus-risk",
+    "duranthon2026.variable-length",
+    "liao2026.best-penalty",
+    "liao2026.finite-size-error",
+    "liao2026.signal-slope",
 )
 
 

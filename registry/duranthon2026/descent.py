@@ -111,7 +111,7 @@ stochastic_activation = var(
 small_eta = var("eta", r"\eta", "step size: k moves by -eta D grad_k, v by -eta D grad_v", POSITIVE,
                 typical=(0.001, 0.02))  # fmt: skip
 
-Z = tuple(var(f"Z{i}", f"Z_{i}", "standard normal coordinate of a token") for i in range(1, 5))
+Z = frame.normals_of_a_token(var)
 xi = var("xi", r"\xi", "standard normal of a token, for the label noise")
 luck = var("luck", r"\gamma", "standard normal of a token, for the choice of the position")
 first = var("first", r"1_{\ell = 1}", "one on the first token, zero on the others")
@@ -121,16 +121,7 @@ chi_v = var("chi_v", r"\chi_{D-5}", "chi of D - 5 degrees of freedom")
 step = var("step", "t", "number of the step, from zero")
 
 hidden = var("hidden", r"1_{\ell = \epsilon}", "one on the hidden token, zero on the others")
-X, K, V, K_NEW, V_NEW = (
-    tuple(var(f"{name}{i}", f"{latex}_{i}", meaning) for i in range(1, 5))
-    for name, latex, meaning in (
-        ("X", "X", "coordinate of a token"),
-        ("K", "k", "coordinate of k"),
-        ("V", "v", "coordinate of v"),
-        ("K_new", "k'", "coordinate of k after the step"),
-        ("V_new", "v'", "coordinate of v after the step"),
-    )
-)
+X, K, V, K_NEW, V_NEW = frame.step_letters(var)
 along_k = var("along_k", r"\chi", "score of a token")
 along_v = var("along_v", "z", "value of a token")
 kernel = var("kernel", "h", "what a token puts into the normalisation of its weight")

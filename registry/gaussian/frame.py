@@ -27,6 +27,25 @@ def coordinates(key, value, norms, product):
     return (*key, free, 0), (*value, third, fourth)
 
 
+def normals_of_a_token(var):
+    """Letters of what is drawn for the four coordinates of a token."""
+    return tuple(var(f"Z{i}", f"Z_{i}", "standard normal coordinate of a token") for i in range(1, 5))
+
+
+def step_letters(var, note=""):
+    """Letters of a step: coordinates of a token, of both vectors before it and of both after it."""
+    named = (
+        ("X", "X", "coordinate of a token"),
+        ("K", "k", "coordinate of k"),
+        ("V", "v", "coordinate of v"),
+        ("K_new", "k'", f"coordinate of k after the step{note}"),
+        ("V_new", "v'", f"coordinate of v after the step{note}"),
+    )
+    return tuple(
+        tuple(var(f"{name}{i}", f"{latex}_{i}", meaning) for i in range(1, 5)) for name, latex, meaning in named
+    )
+
+
 def factor_letters(var):
     """Letters of the Cholesky factor of the covariance that two gradients have outside the frame."""
     meaning = "entry of the Cholesky factor of the gradients' covariance outside the frame"

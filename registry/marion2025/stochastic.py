@@ -34,7 +34,7 @@ batch = var("batch", "B", "sequences in a batch", Integers(1, 10_000), typical=(
 seed = var("seed", r"\omega", "seed of the random numbers; one seed, one path", Integers(0, 2**53),
            typical=(0, 1000))  # fmt: skip
 
-Z = tuple(var(f"Z{i}", f"Z_{i}", "standard normal coordinate of a token") for i in range(1, 5))
+Z = frame.normals_of_a_token(var)
 xi = var("xi", r"\xi", "standard normal, for the label noise")
 first = var("first", r"1_{\ell = J}", "one on the informative token, zero on the others")
 mixed = var("mixed", r"A_{21}", "standard normal of Bartlett's decomposition")
@@ -42,16 +42,7 @@ chi_k = var("chi_k", r"\chi_{d-4}", "chi of d - 4 degrees of freedom")
 chi_v = var("chi_v", r"\chi_{d-5}", "chi of d - 5 degrees of freedom")
 
 sigma = var("sigma", r"\sigma", "standard deviation of a token")
-X, K, V, K_NEW, V_NEW = (
-    tuple(var(f"{name}{i}", f"{latex}_{i}", meaning) for i in range(1, 5))
-    for name, latex, meaning in (
-        ("X", "X", "coordinate of a token"),
-        ("K", "k", "coordinate of k"),
-        ("V", "v", "coordinate of v"),
-        ("K_new", "k'", "coordinate of k after the step, not normalised"),
-        ("V_new", "v'", "coordinate of v after the step, not normalised"),
-    )
-)
+X, K, V, K_NEW, V_NEW = frame.step_letters(var, note=", not normalised")
 along_k = var("along_k", "a", "argument of the erf at a token")
 along_v = var("along_v", "b", "inner product of a token and v")
 residual = var("residual", "r", "prediction minus label of a sequence")

@@ -101,34 +101,24 @@ def _mixed(x: Any, y: Any, turn: Any) -> Any:
 
 
 @numba.njit(forceinline=True)
+def _four_rounds(x: Any, y: Any, turns: Any) -> Any:
+    """Between two of its keys."""
+    x, y = _mixed(x, y, turns[0])
+    x, y = _mixed(x, y, turns[1])
+    x, y = _mixed(x, y, turns[2])
+    return _mixed(x, y, turns[3])
+
+
+@numba.njit(forceinline=True)
 def lane_random(key0: Any, key1: Any, first: Any, second: Any) -> Any:
     """Two random words at a counter of two words: Threefry-2x64 with twenty rounds, in ``normal_draws`` too."""
     key2 = np.uint64(0x1BD11BDAA9FC1A22) ^ key0 ^ key1
     x, y = np.uint64(first) + key0, np.uint64(second) + key1
-    x, y = _mixed(x, y, 16)
-    x, y = _mixed(x, y, 42)
-    x, y = _mixed(x, y, 12)
-    x, y = _mixed(x, y, 31)
-    x, y = x + key1, y + (key2 + np.uint64(1))
-    x, y = _mixed(x, y, 16)
-    x, y = _mixed(x, y, 32)
-    x, y = _mixed(x, y, 24)
-    x, y = _mixed(x, y, 21)
-    x, y = x + key2, y + (key0 + np.uint64(2))
-    x, y = _mixed(x, y, 16)
-    x, y = _mixed(x, y, 42)
-    x, y = _mixed(x, y, 12)
-    x, y = _mixed(x, y, 31)
-    x, y = x + key0, y + (key1 + np.uint64(3))
-    x, y = _mixed(x, y, 16)
-    x, y = _mixed(x, y, 32)
-    x, y = _mixed(x, y, 24)
-    x, y = _mixed(x, y, 21)
-    x, y = x + key1, y + (key2 + np.uint64(4))
-    x, y = _mixed(x, y, 16)
-    x, y = _mixed(x, y, 42)
-    x, y = _mixed(x, y, 12)
-    x, y = _mixed(x, y, 31)
+    x, y = _four_rounds(x, y, (16, 42, 12, 31))
+    x, y = _four_rounds(x + key1, y + (key2 + np.uint64(1)), (16, 32, 24, 21))
+    x, y = _four_rounds(x + key2, y + (key0 + np.uint64(2)), (16, 42, 12, 31))
+    x, y = _four_rounds(x + key0, y + (key1 + np.uint64(3)), (16, 32, 24, 21))
+    x, y = _four_rounds(x + key1, y + (key2 + np.uint64(4)), (16, 42, 12, 31))
     return x + key2, y + (key0 + np.uint64(5))
 
 

@@ -18,7 +18,8 @@ _NORM = float(1 / np.sqrt(2 * np.pi))
 def refuse_too_many(count: float, most: int) -> None:
     """Scores so steep that the nodes they need would not fit; the limit is the argmax."""
     if not count <= most:
-        raise NotAvailable(f"a token mean would need {count:.1e} nodes here (at most {most}): the scores are too steep")
+        needs = f"{count:.1e} nodes here (at most {most:.1e})"
+        raise NotAvailable(f"a token mean would need {needs}: the scores are too steep")
 
 
 def extent(logs: Array) -> tuple[float, float]:

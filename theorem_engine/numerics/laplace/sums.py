@@ -22,6 +22,8 @@ from theorem_engine.numerics.laplace.nodes import Array, extent, marks_of, norma
 
 #: Dyadic, so that nodes carry no rounding; exp(-pi^2/H) = 1e-23 leaves room for the factors of high powers.
 H = 0.1875
+#: Multiples of it up to this one have no rounding: three sixteenths of a whole number.
+EXACT = 2**51
 #: Step of log h along x where there is no lattice: exp(-pi^2/STEP) = 7e-18.
 STEP = 0.25
 #: Entries of a table held at once.
@@ -196,7 +198,9 @@ class LatticeToken:
     ) -> None:
         """``factors(x)`` lists the factors; a bracket asked for is a power and a factor, 0 being the constant one."""
         ends = centre + slope * left, centre + slope * right
-        refuse_too_many(abs(ends[1] - ends[0]) / H, 4_000_000)
+        # far out the ends would be rounded together, and the places between them too
+        refuse_too_many(max(map(abs, ends)) / H, EXACT)
+        refuse_too_many(abs(slope) * abs(right - left) / H, 4_000_000)
         first, last = int(np.floor(min(ends) / H)), int(np.ceil(max(ends) / H))
         logs = np.arange(first, last + 1) * H
         self.first, self.count = first, logs.size

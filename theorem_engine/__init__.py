@@ -35,6 +35,27 @@ if (_ROOT / "pyproject.toml").is_file() and not any(getattr(f, "__name__", "") =
 
 #: Public names and where they live; a module is imported when one of its names is first used.
 _PUBLIC = {
+    "theorem_engine.base.errors": (
+        "BadNumber",
+        "BadRequest",
+        "BrokenPack",
+        "DeclarationError",
+        "FileError",
+        "Infeasible",
+        "JournalError",
+        "MissingParameter",
+        "NoDerivative",
+        "NotAvailable",
+        "NotConverged",
+        "OutOfDomain",
+        "PackWarning",
+        "TheoremEngineError",
+        "UnknownEntry",
+        "UnknownFigure",
+        "UnknownOutput",
+        "UnknownParameter",
+        "ValidityWarning",
+    ),
     "theorem_engine.checking.verdict": ("Verdict", "check"),
     "theorem_engine.checking.simulated": ("Simulation", "simulate"),
     "theorem_engine.asking.citation": ("cite",),

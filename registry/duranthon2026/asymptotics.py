@@ -98,7 +98,9 @@ def _stated(leading, series, exponent, threshold, known=None):
     """The four outputs, after what they use of the lengths and what else is known."""
     known = known or {}
     outputs = {"leading": leading, "series": series, "exponent": exponent, "threshold": threshold}
-    used = {x for expression in (*outputs.values(), *known.values()) for x in sympify(expression).free_symbols}
+    used = {
+        x for expression in (*outputs.values(), *known.values()) for x in sympify(expression, strict=True).free_symbols
+    }
     if variance in used:
         used.add(length)
     of_lengths = {letter: mean for letter, mean in OF_LENGTHS.items() if letter in used}

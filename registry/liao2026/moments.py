@@ -16,7 +16,7 @@ HALF = Rational(1, 2)
 
 def moments_of(nonlinearity, level=None, r=None, scale=1):
     """Moments of a named nonlinearity, or of an expression of the user's own, at ``scale`` times its argument."""
-    scale = sympify(scale)
+    scale = sympify(scale, strict=True)
     if not isinstance(nonlinearity, str):
         (letter,) = nonlinearity.free_symbols
         return gaussian_data(nonlinearity.xreplace({letter: scale * letter}))

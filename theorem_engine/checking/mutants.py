@@ -242,7 +242,7 @@ def changed_returns(
 def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Expressions in what an author returns for one key, with the way to each."""
     if isinstance(value, Unknown):
-        yield path, sympy.sympify(value.equation)
+        yield path, sympy.sympify(value.equation, strict=True)
     elif isinstance(value, sympy.MatrixBase):
         yield from (((*path, i), part) for i, part in enumerate(value))
     elif isinstance(value, Mapping):

@@ -174,7 +174,7 @@ class Model:
             stated = way.definitions(setting)
             for letter in part.to:
                 if letter in stated:
-                    found[letter] = sympy.sympify(stated[letter])
+                    found[letter] = sympy.sympify(stated[letter], strict=True)
                 elif getattr(setting, letter.name) is None:
                     raise DeclarationError(f"{setting.owner}: {letter.name} is neither given nor defined here")
         return found

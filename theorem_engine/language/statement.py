@@ -195,7 +195,7 @@ def make_statement(owner: str, given: tuple[Letter, ...], returned: Mapping[Any,
     written = dict(equations)
     names = {f"output:{name}": shape for name, shape in outputs.items() if isinstance(shape, sympy.Symbol)}
     resolver = _TotalResolver(owner, equations, names)
-    partials = {key: resolver.resolve(sympy.sympify(value)) for key, value in stated.items()}
+    partials = {key: resolver.resolve(sympy.sympify(value, strict=True)) for key, value in stated.items()}
     resolver.run()
     for symbol, equation in resolver.equations.items():
         _refuse_floats(owner, symbol, equation)
@@ -215,7 +215,7 @@ def _shape(owner: str, name: str, value: Any, equations: dict[Any, Any]) -> Any:
     if isinstance(value, Label):
         equations[symbol] = value.index()
         return LabelSlot(symbol, value)
-    equations[symbol] = value if isinstance(value, Unknown) else sympy.sympify(value)
+    equations[symbol] = value if isinstance(value, Unknown) else sympy.sympify(value, strict=True)
     return symbol
 
 
@@ -251,10 +251,10 @@ class _TotalResolver:
                 done.add(symbol)
                 equation = self.equations[symbol]
                 if isinstance(equation, Unknown):
-                    inner = self.resolve(sympy.sympify(equation.equation))
+                    inner = self.resolve(sympy.sympify(equation.equation, strict=True))
                     self.equations[symbol] = replace(equation, equation=inner, start=equation.starts())
                 else:
-                    self.equations[symbol] = self.resolve(sympy.sympify(equation))
+                    self.equations[symbol] = self.resolve(sympy.sympify(equation, strict=True))
 
     def resolve(self, expression: Any) -> Any:
         """The expression without Total nodes, innermost first."""
@@ -287,7 +287,7 @@ class _TotalResolver:
             )
             equation = self.equations[symbol]
             body = equation.equation if isinstance(equation, Unknown) else equation
-            self.equations[new] = self.derivative(self.resolve(sympy.sympify(body)), letter)
+            self.equations[new] = self.derivative(self.resolve(sympy.sympify(body, strict=True)), letter)
         return self.known[symbol, letter]
 
     def _reached(self, symbol: Any) -> set[Any]:
@@ -298,7 +298,7 @@ class _TotalResolver:
             equation = self.equations.get(stack.pop())
             if equation is None:
                 continue
-            body = sympy.sympify(equation.equation if isinstance(equation, Unknown) else equation)
+            body = sympy.sympify(equation.equation if isinstance(equation, Unknown) else equation, strict=True)
             fresh = self._named(body).free_symbols - seen
             seen |= fresh
             stack.extend(fresh)

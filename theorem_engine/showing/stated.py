@@ -171,7 +171,7 @@ class _Author:
                     continue
                 done.add(symbol)
                 used.append(strip(written[symbol]))
-                right = self.pen.write(sympy.sympify(strip(written[symbol])))
+                right = self.pen.write(sympy.sympify(strip(written[symbol]), strict=True))
                 left = self.pen.name(symbol)
                 if left != right and not self._says_nothing(symbol, strip(written[symbol])):
                     found.append(_Equation(left, right, symbol in group))
@@ -188,7 +188,7 @@ class _Author:
         if not isinstance(leaf, sympy.Symbol):
             return [_Equation(left, word(str(leaf)))]
         value = strip(written[leaf])
-        value = value if isinstance(value, sympy.MatrixBase) else sympy.sympify(value)
+        value = value if isinstance(value, sympy.MatrixBase) else sympy.sympify(value, strict=True)
         used.append(value)
         if isinstance(value, sympy.Symbol) and not value.name.startswith("output:"):
             if value not in written:
@@ -390,7 +390,11 @@ def _solved_for(statement: Statement, written: Mapping[Any, Any]) -> set[Any]:
     unknown = {s for s, equation in statement.equations.items() if isinstance(equation, Unknown)}
     if unknown:
         return unknown
-    equations = {s: sympy.sympify(strip(e)) for s, e in written.items() if not isinstance(strip(e), sympy.MatrixBase)}
+    equations = {
+        s: sympy.sympify(strip(e), strict=True)
+        for s, e in written.items()
+        if not isinstance(strip(e), sympy.MatrixBase)
+    }
     return circular(equations) if any(s in equations[t].free_symbols for s in equations for t in equations) else set()
 
 
@@ -422,7 +426,7 @@ def _leaves(name: str, shape: Any) -> Iterator[tuple[str, Any]]:
 
 def _symbols(expressions: Sequence[Any]) -> Iterator[Any]:
     for expression in expressions:
-        found = sympy.sympify(expression) if not isinstance(expression, sympy.MatrixBase) else expression
+        found = sympy.sympify(expression, strict=True) if not isinstance(expression, sympy.MatrixBase) else expression
         yield from found.free_symbols
 
 

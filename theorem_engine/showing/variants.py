@@ -247,7 +247,7 @@ class _Cases:
     def _known(self, relation: Any) -> bool | None:
         """What the values chosen say of a condition."""
         values = {
-            x: sympy.sympify(self.chosen[x.name])
+            x: sympy.sympify(self.chosen[x.name], strict=True)
             for x in relation.free_symbols
             if x.name in self.chosen and not isinstance(self.chosen[x.name], str)
         }

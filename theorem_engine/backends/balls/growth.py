@@ -123,7 +123,7 @@ class Growth:
         return whole if exponent.is_Integer else rule
 
     def _reciprocal(self, base: Any, exponent: Any) -> Rule:
-        floor, place = self._floor(base), self._constant(sympy.sympify(exponent))
+        floor, place = self._floor(base), self._constant(sympy.sympify(exponent, strict=True))
         if floor is None:
             raise self._refused(1 / base)
 

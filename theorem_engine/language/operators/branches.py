@@ -234,7 +234,7 @@ class Spinodal(Searched):
     def searched(self, searches: Sequence[Any]) -> Any:
         """The same value, looked for as these say; the range of the unknown may move with the parameter."""
         outside = {x: self.along for how in searches for end in (how.low, how.high)
-                   for x in sympy.sympify(end).free_symbols if x.name == self.along.name}  # fmt: skip
+                   for x in sympy.sympify(end, strict=True).free_symbols if x.name == self.along.name}  # fmt: skip
         ranges = (sympy.Tuple(how.low, how.high).xreplace(outside) for how in searches)
         return self.func(*self.args[:2], sympy.Tuple(*ranges), *self.args[3:])
 

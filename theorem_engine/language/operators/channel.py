@@ -81,7 +81,7 @@ class ChannelMean(Operator):
             raise DeclarationError("a ChannelMean by quadrature has one letter per token and no other")
         local = dict(where or {})
         letters = (*token_normals, *normals, first, *local)
-        parts = [sympy.sympify(e) for e in (*bodies.values(), *local.values())]
+        parts = [sympy.sympify(e, strict=True) for e in (*bodies.values(), *local.values())]
         twins, bound = hygienic(letters, *parts)
         noise = len(token_normals) + len(normals) + 1
         return sympy.Expr.__new__(
@@ -92,7 +92,9 @@ class ChannelMean(Operator):
             sympy.Tuple(sympy.Integer(len(token_normals)), sympy.Integer(len(normals))),
             sympy.Tuple(*twins[noise:]),
             sympy.Tuple(*bound[len(bodies) :]),
-            sympy.Tuple(sympy.sympify(tokens), sympy.sympify(scale if samples is None else samples)),
+            sympy.Tuple(
+                sympy.sympify(tokens, strict=True), sympy.sympify(scale if samples is None else samples, strict=True)
+            ),
             sympy.true if samples is not None else sympy.false,
         )
 

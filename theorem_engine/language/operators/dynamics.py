@@ -67,11 +67,11 @@ class _FixedLaw(Law):
         are evaluated at the end, of flows only.
         """
         state = tuple(rules)
-        first = [sympy.sympify((start or {}).get(letter, letter)) for letter in state]
+        first = [sympy.sympify((start or {}).get(letter, letter), strict=True) for letter in state]
         clocks = () if clock is None else (clock,)
         conditions = () if until is None else (until,)
         inside = (*rules.values(), *conditions, *readings)
-        twins, bound = hygienic(state + clocks, *(sympy.sympify(x) for x in inside))
+        twins, bound = hygienic(state + clocks, *(sympy.sympify(x, strict=True) for x in inside))
         bodies, rest = bound[: len(state)], bound[len(state) :]
         stop, read = rest[: len(conditions)], rest[len(conditions) :]
         return sympy.Expr.__new__(
@@ -79,7 +79,7 @@ class _FixedLaw(Law):
             sympy.Tuple(*bodies),
             sympy.Tuple(*twins[: len(state)]),
             sympy.Tuple(*first),
-            sympy.sympify(duration),
+            sympy.sympify(duration, strict=True),
             sympy.Tuple(*twins[len(state) :]),
             sympy.Tuple(*stop),
             sympy.Tuple(*read),
@@ -121,7 +121,7 @@ class Trajectory(Operator):
 
     def __new__(cls, law: Any, every: Any) -> Any:
         """Wrap a law."""
-        return sympy.Expr.__new__(cls, law, sympy.sympify(every))
+        return sympy.Expr.__new__(cls, law, sympy.sympify(every, strict=True))
 
     def components(self) -> int:
         """The clock and the state as arrays, then the final state as numbers."""

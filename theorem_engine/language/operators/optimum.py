@@ -193,7 +193,11 @@ class Root(Searched):
         """Bind the letter; without ends, the recipe of the statement must have them."""
         (twin,), (body,) = hygienic((letter,), sympy.sympify(body, strict=True))
         last = sympy.Integer(sign_change == "last")
-        ends = (sympy.S.NaN, sympy.S.NaN) if low is None else (sympy.sympify(low), sympy.sympify(high))
+        ends = (
+            (sympy.S.NaN, sympy.S.NaN)
+            if low is None
+            else (sympy.sympify(low, strict=True), sympy.sympify(high, strict=True))
+        )
         return sympy.Expr.__new__(cls, body, twin, *ends, last, *([sympy.Integer(scan)] if scan else []))
 
     @property
@@ -215,7 +219,7 @@ class Root(Searched):
         """The same root, looked for as this says."""
         (how,) = searches
         last = sympy.Integer(how.sign_change == "last" or self.takes_last)
-        ends = sympy.sympify(how.low), sympy.sympify(how.high)
+        ends = sympy.sympify(how.low, strict=True), sympy.sympify(how.high, strict=True)
         return self.func(self.args[0], self.args[1], *ends, last, *([sympy.Integer(how.scan)] if how.scan else []))
 
     def partial(self, symbol: Any) -> Any:

@@ -56,7 +56,10 @@ class Proximal(Operator):
         for place in places:
             if surplus := set(place) - set(letters):
                 raise DeclarationError(f"a start of a Proximal is given for {surplus.pop()}, not one of its letters")
-        parts = [sympy.sympify(objective, strict=True), sympy.sympify(certain(_HEIGHT) if certain else False)]
+        parts = [
+            sympy.sympify(objective, strict=True),
+            sympy.sympify(certain(_HEIGHT) if certain else False, strict=True),
+        ]
         if not parts[0].free_symbols >= set(letters):
             raise DeclarationError("the objective of a Proximal has all the letters it is minimised over")
         marks = () if each is None else (each,)
@@ -167,7 +170,7 @@ class Response:
 
     def __init__(self, point: Any, expression: Any, centre: Any) -> None:
         twins = {x.name: x for x in point.letters}
-        swap = {s: twins[s.name] for s in sympy.sympify(expression).free_symbols if s.name in twins}
+        swap = {s: twins[s.name] for s in sympy.sympify(expression, strict=True).free_symbols if s.name in twins}
         self.point, self.expression, self.centre = point, sympy.sympify(expression, strict=True).xreplace(swap), centre
 
     def dot(self, other: Response) -> Any:

@@ -68,7 +68,7 @@ class RandomRecurrence(Law):
         state = tuple(rules)
         noise = (*token_normals, *normals, *chi, first)
         local = dict(where or {})
-        rights = [sympy.sympify(e) for e in (*(rules[x] for x in state), *local.values())]
+        rights = [sympy.sympify(e, strict=True) for e in (*(rules[x] for x in state), *local.values())]
         twins, bound = hygienic((*state, clock, *noise, *local), *rights)
         size = len(state)
         bodies, definitions = bound[:size], bound[size:]
@@ -79,12 +79,12 @@ class RandomRecurrence(Law):
             sympy.Tuple(*bodies),
             sympy.Tuple(*twins[:size]),
             sympy.Tuple(*state),
-            sympy.sympify(steps),
+            sympy.sympify(steps, strict=True),
             twins[size],
             sympy.Tuple(*bound_noise),
             sympy.Tuple(*(sympy.Integer(c) for c in counts)),
-            sympy.Tuple(*(sympy.sympify(v) for v in chi.values())),
-            sympy.Tuple(*(sympy.sympify(v) for v in (batch, tokens, seed))),
+            sympy.Tuple(*(sympy.sympify(v, strict=True) for v in chi.values())),
+            sympy.Tuple(*(sympy.sympify(v, strict=True) for v in (batch, tokens, seed))),
             sympy.Tuple(*twins[size + 1 + len(noise) :]),
             sympy.Tuple(*definitions),
         )

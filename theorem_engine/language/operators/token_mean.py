@@ -83,15 +83,16 @@ class TokenMean(Operator):
         kernels = []
         for kernel in tokens.weights.values():
             pair = kernel if isinstance(kernel, (tuple, sympy.Tuple)) else (kernel, kernel)
-            kernels.append(sympy.Tuple(*(sympy.sympify(k) for k in pair)))
-        marks = sympy.Tuple(*(sympy.sympify(b) for b in tokens.breaks))
-        first = sympy.Tuple() if hidden is None else sympy.Tuple(sympy.sympify(hidden))
-        factors = sympy.Tuple(*(sympy.sympify(f) for f in each))
+            kernels.append(sympy.Tuple(*(sympy.sympify(k, strict=True) for k in pair)))
+        marks = sympy.Tuple(*(sympy.sympify(b, strict=True) for b in tokens.breaks))
+        first = sympy.Tuple() if hidden is None else sympy.Tuple(sympy.sympify(hidden, strict=True))
+        factors = sympy.Tuple(*(sympy.sympify(f, strict=True) for f in each))
         twins, bodies = hygienic(tokens.normals + letters, sympy.Tuple(*kernels), first, factors)
         count = len(tokens.normals)
         return cls._make(
-            sympy.sympify(tokens.length), sympy.Tuple(*twins[:count]), sympy.Tuple(*twins[count:]), *bodies,
-            sympy.sympify(tokens.extra), marks, sympy.Integer(nobody),
+            sympy.sympify(tokens.length, strict=True),
+            sympy.Tuple(*twins[:count]), sympy.Tuple(*twins[count:]), *bodies,
+            sympy.sympify(tokens.extra, strict=True), marks, sympy.Integer(nobody),
         )  # fmt: skip
 
     @classmethod
@@ -185,7 +186,7 @@ class LengthMean(Operator):
 
     def __new__(cls, body: Any, length: Any, letter: Any = None) -> Any:
         """Bind the length inside the body; a body without it is its own mean."""
-        body = sympy.sympify(body)
+        body = sympy.sympify(body, strict=True)
         letter = length if letter is None else letter
         if letter not in body.free_symbols:
             return body

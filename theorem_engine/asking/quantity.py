@@ -1,20 +1,22 @@
 """Numbers that carry their error through arithmetic: what becomes of a prediction that is computed with.
 
-Errors are carried to first order. A prediction that enters twice is the same number both times, so that p - p is 0
-without error and p*p has the error 2 |p| e. Errors of different numbers are added as they stand: nothing is known about
-how they go together, and the sum holds whatever that is.
+Errors are carried by slopes, so that a prediction that enters twice is the same number both times: p - p is 0 without
+error, and p*p has the error 2 |p| e + e^2. What slopes leave out, the second order, is bounded and added. Errors of
+different numbers are added as they stand: nothing is known about how they go together, and the sum holds whatever that
+is.
 """
 
 from __future__ import annotations
 
-import cmath
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache, partial
 from typing import Any
 
+from theorem_engine.asking.second_order import FUNCTIONS, OPERATIONS, SMALLEST, of_function, of_operation
 from theorem_engine.base.errors import BadRequest, OutOfDomain, TheoremEngineError
 from theorem_engine.base.text import error_text, value_text
 
@@ -89,9 +91,12 @@ class Numeric:
 
     def __abs__(self) -> Any:
         number = self.quantity()
-        # at zero either sign would do
-        slope = 1.0 if number.value == 0 else abs(number.value) / number.value
-        return _made(abs(number.value), [(number, slope)], 0.0)
+        value = abs(number.value)
+        if not number.slopes or value > number.error:
+            slope = abs(number.value) / number.value if value else 1.0
+            return _made(value, [(number, slope)], 0.0)
+        # which sign it has is not told: it is as far off as the number, and moves with nothing else
+        return Quantity(value, {Origin(object(), number.error, number.error_kind): 1.0}, 0.0, number.digits)
 
     def __float__(self) -> float:
         value = self.quantity().value
@@ -147,17 +152,20 @@ class Numeric:
         name = ufunc.__name__
         if method == "__call__" and not options and len(inputs) == 2 and name in _UFUNCS:
             return _UFUNCS[name](*inputs)
-        if method == "__call__" and not options and len(inputs) == 1 and name in FUNCTIONS:
-            return apply(name, self)
+        if method == "__call__" and not options and len(inputs) == 1:
+            if name in OPERATIONS:
+                return OPERATIONS[name](self)
+            if name in FUNCTIONS:
+                return apply(name, self)
         raise BadRequest(f"numpy.{name} does not carry an error; take float(...) first, or one of {_listed()}")
 
 
 @dataclass(frozen=True, eq=False)
 class Quantity(Numeric):
-    """A number with its absolute error, made of other numbers to first order.
+    """A number with its absolute error, made of other numbers.
 
-    ``slopes`` holds what the errors come from, and how far each moves the number. The error is never below what
-    rounding did on the way.
+    ``slopes`` holds what the errors come from, and how far each moves the number; ``rounding`` is what rounding did on
+    the way and what slopes leave out, or a function that finds it when an error is asked for.
 
     >>> from theorem_engine.asking.prediction import predict
     >>> p = predict("marion2025.linear-risk", gamma=1, L=10)
@@ -176,23 +184,24 @@ class Quantity(Numeric):
 
     @property
     def error(self) -> Any:
-        """The absolute error, to first order."""
+        """The absolute error: by slopes, with what these leave out."""
         carried = sum((_times(abs(slope), origin.error) for origin, slope in self.slopes.items()), 0.0)
-        return carried + self.rounding
+        return carried + _found(self.rounding)
 
     @property
     def error_kind(self) -> str:
         """The kinds of the errors that it is made of."""
-        return ", ".join(sorted({origin.kind for origin in self.slopes})) or "exact"
+        kinds = sorted({origin.kind for origin in self.slopes})
+        return ", ".join(kinds) or ("rounded" if _found(self.rounding) else "exact")
 
     @property
     def remark(self) -> str:
         """How the error came about, as a sentence."""
         if len(self.slopes) < 2:
-            return "The error is carried to first order."
+            return "The error is carried to first order, and what that leaves out is added."
         return (
-            f"The error is carried to first order from {len(self.slopes)} numbers and added up: how their errors go "
-            "together is not known."
+            f"The error is carried to first order from {len(self.slopes)} numbers, what that leaves out is added, and "
+            "all is added up: how their errors go together is not known."
         )
 
     def __str__(self) -> str:
@@ -201,6 +210,9 @@ class Quantity(Numeric):
 
     def __repr__(self) -> str:
         return f"{self} ({self.error_kind})"
+
+    def __reduce__(self) -> Any:
+        return Quantity, (self.value, dict(self.slopes), _found(self.rounding), self.digits)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -213,9 +225,14 @@ class Quantity(Numeric):
         }
 
 
+def _found(rounding: Any) -> Any:
+    """A number, where it may be a function that finds it."""
+    return rounding() if callable(rounding) else rounding
+
+
 def _times(slope: Any, error: Any) -> Any:
-    """A product in which nothing of an unknown error is nothing."""
-    return 0.0 if slope == 0 or error == 0 else slope * error
+    """A product in which nothing of an unknown error is nothing, and that no rounding makes nothing."""
+    return 0.0 if slope == 0 or error == 0 else slope * error or SMALLEST
 
 
 def _read(given: Any) -> Quantity | None:
@@ -244,11 +261,12 @@ def _combined(sign: str, a: Any, b: Any) -> Any:
         return NotImplemented
     digits = max((n.digits for n in (left, right) if n.digits), default=None)
     try:
-        if digits is None:
+        if digits is None and not any(hasattr(n.value, "_mpf_") or hasattr(n.value, "_mpc_") for n in (left, right)):
             return _result(sign, left, right, None)
         from mpmath import mp
 
-        with mp.workdps(digits + 5):
+        # whatever precision the user has set: that of the digits asked for, or of doubles
+        with mp.workdps(digits + 5 if digits else 17):
             return _result(sign, left, right, digits)
     except ZeroDivisionError:
         raise OutOfDomain(f"{left} {sign} {right} divides by zero") from None
@@ -278,7 +296,11 @@ def _result(sign: str, left: Quantity, right: Quantity, digits: int | None) -> Q
     if value != value or (isinstance(value, complex) and not isinstance(a, complex) and not isinstance(b, complex)):
         raise OutOfDomain(f"{left} {sign} {right} has no value among the real numbers")
     slopes = _slopes(sign, left, right, value)
-    return _made(value, slopes, _rounding(sign, a, b, value, digits), digits)
+
+    def rest() -> Any:
+        return of_operation(sign, a, b, left.error, right.error)
+
+    return _made(value, slopes, _rounding(sign, a, b, value, digits), digits, None if sign in "+-" else rest)
 
 
 def _slopes(sign: str, left: Quantity, right: Quantity, value: Any) -> list[tuple[Quantity, Any]]:
@@ -291,7 +313,12 @@ def _slopes(sign: str, left: Quantity, right: Quantity, value: Any) -> list[tupl
         # a divisor that may be zero bounds nothing
         inverse = 1 / b if abs(b) > right.error else math.inf
         return [(left, inverse), (right, -value * inverse if value else 0.0 * b)]
-    by_base = 0.0 if not left.slopes and not left.rounding else b * a ** (b - 1) if b else 0.0
+    if (not left.slopes and not left.rounding) or not b:
+        by_base: Any = 0.0
+    elif a == 0:
+        by_base = 0.0 if b > 1 else 1.0 if b == 1 else math.inf
+    else:
+        by_base = b * a ** (b - 1)
     by_exponent = 0.0 if not right.slopes and not right.rounding else value * _log(a)
     return [(left, by_base), (right, by_exponent)]
 
@@ -309,20 +336,37 @@ def _rounding(sign: str, a: Any, b: Any, value: Any, digits: int | None) -> Any:
     if digits is not None:
         return abs(value) * 10.0 ** (-digits - 4)
     if sign == "**" or not all(isinstance(x, (int, float)) and math.isfinite(x) for x in (a, b, value)):
-        return 0.0 if abs(value) == math.inf else abs(value) * 2.0**-52
+        return 0.0 if abs(value) == math.inf else abs(value) * 2.0**-52 + SMALLEST
     exact = _OPERATIONS[sign](Fraction(a), Fraction(b))
     # rounded up, for it is a bound itself
-    return float(abs(exact - Fraction(value))) * (1 + 2.0**-50)
+    distance = abs(exact - Fraction(value))
+    return float(distance) * (1 + 2.0**-50) + SMALLEST if distance else 0.0
 
 
-def _made(value: Any, parts: list[tuple[Quantity, Any]], rounding: Any, digits: int | None = None) -> Quantity:
+def _made(
+    value: Any, parts: list[tuple[Quantity, Any]], rounding: Any, digits: int | None = None, rest: Any = None
+) -> Quantity:
+    """A number made of others by slopes; ``rest`` finds what these leave out, when an error is asked for."""
     slopes: dict[Origin, Any] = {}
+    later = [] if rest is None or not any(number.slopes or number.rounding for number, _ in parts) else [rest]
     for number, slope in parts:
-        rounding = rounding + _times(abs(slope), number.rounding)
+        if callable(number.rounding):
+            later.append(partial(_carried, slope, number.rounding))
+        else:
+            rounding = rounding + _times(abs(slope), number.rounding)
         for origin, inner in number.slopes.items():
             slopes[origin] = slopes.get(origin, 0.0) + (0.0 if inner == 0 else slope * inner)
         digits = digits or number.digits
-    return Quantity(value, {origin: slope for origin, slope in slopes.items() if slope != 0}, rounding, digits)
+    kept = {origin: slope for origin, slope in slopes.items() if slope != 0}
+    return Quantity(value, kept, cache(partial(_total, rounding, later)) if later else rounding, digits)
+
+
+def _carried(slope: Any, rounding: Any) -> Any:
+    return _times(abs(slope), _found(rounding))
+
+
+def _total(rounding: Any, later: list[Callable[[], Any]]) -> Any:
+    return sum((part() for part in later), rounding)
 
 
 def _compared(relation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
@@ -353,23 +397,6 @@ def _formatted(number: Quantity) -> Any:
     return number.value
 
 
-#: Functions of one number with their slopes, by the names they have in NumPy.
-FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
-    "exp": (math.exp, lambda x, y: y),
-    "expm1": (math.expm1, lambda x, y: y + 1),
-    "log": (math.log, lambda x, y: 1 / x),
-    "log1p": (math.log1p, lambda x, y: 1 / (1 + x)),
-    "log10": (math.log10, lambda x, y: 1 / (x * math.log(10))),
-    "log2": (math.log2, lambda x, y: 1 / (x * math.log(2))),
-    "sqrt": (math.sqrt, lambda x, y: 1 / (2 * y) if y else math.inf),
-    "square": (lambda x: x * x, lambda x, y: 2 * x),
-    "sin": (math.sin, lambda x, y: math.cos(x)),
-    "cos": (math.cos, lambda x, y: -math.sin(x)),
-    "tanh": (math.tanh, lambda x, y: 1 - y * y),
-    "absolute": (abs, lambda x, y: math.copysign(1.0, x)),
-    "negative": (operator.neg, lambda x, y: -1.0),
-    "positive": (operator.pos, lambda x, y: 1.0),
-}
 _UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: _combined("+", a, b),
     "subtract": lambda a, b: _combined("-", a, b),
@@ -390,17 +417,35 @@ def _plain(given: Any) -> Any:
 
 
 def _listed() -> str:
-    return ", ".join(FUNCTIONS)
+    return ", ".join([*FUNCTIONS, *OPERATIONS])
 
 
 def apply(name: str, number: Numeric) -> Quantity:
     """A function of ``FUNCTIONS`` at a number, in double precision, with the error carried."""
     given = number.quantity()
-    function, slope = FUNCTIONS[name]
+    function, slope, _ = FUNCTIONS[name]
+    x = float(number)
     try:
-        value = function(float(given))
-        moved = slope(float(given), value)
+        value = function(x)
+        moved = slope(x, value)
     except (ValueError, ZeroDivisionError, OverflowError):
         raise OutOfDomain(f"{name}({given}) has no value among the real numbers") from None
-    double = Quantity(float(given), given.slopes, given.rounding)
-    return _made(value, [(double, moved)], abs(value) * 2.0**-52 if cmath.isfinite(value) else 0.0)
+    # a number of more digits is rounded to a double first
+    double = _made(x, [(given, 1.0)], _distance(given.value, x))
+    # zeros of these functions are exact, but for those of exponentials, which are too small for a double
+    is_rounded = math.isfinite(value) and (value or name == "exp")
+    rounding = abs(value) * 2.0**-51 + SMALLEST if is_rounded else 0.0
+    return _made(
+        value, [(replace(double, digits=None), moved)], rounding, None, lambda: of_function(name, x, double.error)
+    )
+
+
+def _distance(value: Any, x: float) -> float:
+    """How far a number of more digits is from a double."""
+    if not hasattr(value, "_mpf_") or not math.isfinite(x):
+        return 0.0
+    from mpmath import mp
+
+    with mp.workdps(40):
+        distance = float(abs(value - x))
+    return distance * (1 + 2.0**-50) + SMALLEST if distance else 0.0

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 import theorem_engine as te
 from theorem_engine.asking.prediction import Prediction
@@ -53,7 +54,7 @@ def test_errors_of_different_numbers_are_added_and_that_is_said(risk, mean):
 
 def test_carried_errors_are_the_slopes_of_the_formula():
     """Against differences of the formula itself, over operations in one."""
-    x, y = number(1.3, 1e-6), number(0.4, 3e-6, "y")
+    x, y = number(1.3, 1e-9), number(0.4, 3e-9, "y")
 
     def formula(a, b):
         return (a * b - 3) / (a + 2 * b) + a**2.5 - 2**b + abs(-a)
@@ -63,7 +64,7 @@ def test_carried_errors_are_the_slopes_of_the_formula():
     by_x = (formula(1.3 + h, 0.4) - formula(1.3 - h, 0.4)) / (2 * h)
     by_y = (formula(1.3, 0.4 + h) - formula(1.3, 0.4 - h)) / (2 * h)
     assert found.value == pytest.approx(formula(1.3, 0.4), rel=1e-15)
-    assert found.error == pytest.approx(abs(by_x) * 1e-6 + abs(by_y) * 3e-6, rel=1e-6)
+    assert found.error == pytest.approx(abs(by_x) * 1e-9 + abs(by_y) * 3e-9, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "log10", "log2", "sqrt", "sin", "cos", "tanh"])
@@ -73,6 +74,54 @@ def test_functions_of_numpy_carry_errors_by_their_slopes(name):
     slope = (function(0.8 + h) - function(0.8 - h)) / (2 * h)
     assert function(x).value == pytest.approx(function(0.8))
     assert function(x).error == pytest.approx(abs(slope) * 1e-7, rel=1e-6)
+
+
+@pytest.mark.parametrize("spread", [1e-3, 0.05, 0.3])
+def test_no_place_within_the_errors_leads_beyond_the_carried_one(spread):
+    """Every operation and function at all ends of the errors of its numbers, whatever they are to each other."""
+    formulas = [
+        lambda a, b, f: a * b - a / b, lambda a, b, f: a**b, lambda a, b, f: b**-2 + a**0.5 * a**3,
+        lambda a, b, f: a * a - 2 * a * b, lambda a, b, f: f.exp(a) - f.tanh(3 * b) * f.log(a),
+        lambda a, b, f: f.sin(5 * a) / f.cos(b), lambda a, b, f: f.sqrt(a) + f.log1p(b) * f.expm1(-a),
+        lambda a, b, f: abs(a - 1) - (a - 1), lambda a, b, f: f.log2(a) * f.log10(b) - f.square(a),
+    ]  # fmt: skip
+    for formula in formulas:
+        for x, y in [(1.0, 0.7), (0.9, 2.1), (1.6, 1.1)]:
+            found = formula(number(x, spread), number(y, spread, "y"), np)
+            for i, j in np.ndindex(9, 9):
+                there = formula(x + spread * (i / 4 - 1), y + spread * (j / 4 - 1), np)
+                assert abs(there - found.value) <= found.error * (1 + 1e-9)
+
+
+def test_a_number_that_is_not_told_from_zero_has_no_exact_square_nor_size():
+    small = number(0.0, 1e-3)
+    assert (small * small).error == (small**2).error == np.square(small).error == pytest.approx(1e-6)
+    assert (small**2).error_kind == "rounded"
+    assert (abs(small) - small).error >= 2e-3
+    assert (small**0.5).error == np.sqrt(number(1e-4, 1e-3)).error == np.log(number(1e-4, 1e-3)).error == math.inf
+
+
+def test_what_is_too_small_for_a_double_is_not_nothing():
+    tiny = number(1e-200, 1e-216)
+    for lost in (tiny * tiny, tiny**2, np.exp(-1e203 * tiny), 1e-160 * tiny, 1e-150 * tiny / 1e10):
+        assert lost.value < 1e-300
+        assert lost.error > 0
+
+
+def test_functions_of_many_digits_know_that_they_are_taken_of_a_double():
+    many = te.predict("gaussian.erf-square", t=1, g="0.5", digits=30)
+    with mp.workdps(40):
+        exact = mp.mpf("0.63405777706451098946368125559620420881885936")
+        true = {"exp": mp.exp(1000 * exact), "sin": mp.sin(10**6 * exact), "log": mp.log(exact / float(exact))}
+    for name, found in {
+        "exp": np.exp(1000 * many), "sin": np.sin(1e6 * many), "log": np.log(many / float(exact))
+    }.items():  # fmt: skip
+        with mp.workdps(40):
+            assert abs(found.value - true[name]) <= found.error
+    with mp.workdps(5):
+        coarse = te.predict("gaussian.erf-square", t=1, g="0.5") * mp.mpf("0.5")
+    with mp.workdps(40):
+        assert abs(coarse.value - exact / 2) <= coarse.error < 1e-15
 
 
 def test_rounding_counts_where_nothing_else_does():

@@ -72,7 +72,7 @@ def number_text(value: Any, digits: int | None) -> str:
     if hasattr(value, "_mpf_"):
         from mpmath import nstr
 
-        return str(nstr(value, digits or 15, strip_zeros=False)).removesuffix(".")
+        return _without_bare_point(str(nstr(value, digits or 15, strip_zeros=False)))
     if digits is None or value == 0:
         return repr(value)
     if isinstance(value, int) and abs(value) > 2**53:
@@ -80,7 +80,12 @@ def number_text(value: Any, digits: int | None) -> str:
 
         with mp.workdps(digits + 5):
             return str(nstr(mp.mpf(value), digits)).removesuffix(".")
-    return f"{value:#.{min(digits, 17)}g}".removesuffix(".")
+    return _without_bare_point(f"{value:#.{min(digits, 17)}g}")
+
+
+def _without_bare_point(text: str) -> str:
+    """A number of a single digit has no point behind it."""
+    return text.removesuffix(".").replace(".e", "e")
 
 
 def error_text(error: Any) -> str:
@@ -106,6 +111,11 @@ def _exponent(value: Any) -> int:
     # the power may have many digits itself, which a logarithm needs before any other
     with mp.workdps(20 + len(str(mp.frexp(value)[1]))):
         return int(mp.floor(mp.log10(abs(value))))
+
+
+def _exponent_of_text(text: str) -> int:
+    """The power of ten of the leading digit of a number as text."""
+    return Decimal(text).adjusted()
 
 
 def _power_of_ten(like: Any, exponent: int) -> Any:
@@ -145,7 +155,12 @@ def value_text(value: Any, error: Any, digits: int | None) -> str:
             return "0"
         # of a value without a certain digit the first one is shown, with its error beside it
         covered = _exponent(value) - _exponent(error) + 1 if error < math.inf else 1
-        return number_text(value, max(1, min(digits or 17, covered)))
+        most = digits or 17
+        text = number_text(value, max(1, min(most, covered)))
+        if 1 <= covered < most and _exponent_of_text(text) > _exponent(value):
+            # 9.996 becomes 10.0: a zero more ends where the error begins
+            return number_text(type(value)(text), covered + 1)
+        return text
     return number_text(value, digits or (PROMISED if error is None or error > 0 else None))
 
 

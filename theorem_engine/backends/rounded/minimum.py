@@ -18,6 +18,8 @@ AT_END = 1e-9
 #: Widths at which a valley known by its values alone is looked at, relative to its place: the first, and how many,
 #: each four times the one before, up to about a half.
 CLOSEST, STEPS = 2e-9, 15
+#: A search by values that ends so near an end of its range, relative to its place, may mean the end.
+BESIDE = 1e-4
 
 
 def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
@@ -54,7 +56,7 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
             return float(value_of(level)), float(error_of(level))
 
         if not minimum.slopes:
-            below, within = _by_values(height, where[0])
+            below, within = _by_values(height, where[0], [float(value_of(end)) for end in edges])
             return [Rounded(best, below), Rounded(where[0], within), Rounded(attained)]
         found = slopes(*here, *values)
         uncertain = np.array([abs(value_of(s)) + error_of(s) for s in found], dtype=float)
@@ -77,39 +79,67 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         below = sum(u * e for u, e in zip(uncertain, errors, strict=True) if e > 0)
         if not np.isfinite(below):
             # nothing is told by slopes, as where the scale of a letter does not matter
-            below = _by_values(height, where[0])[0] if len(where) == 1 else np.inf
+            below = _by_values(height, where[0], [float(value_of(end)) for end in edges])[0] if len(where) == 1 else np.inf
         placed = (Rounded(x, e) for x, e in zip(where, errors, strict=True))
         return [Rounded(best, noise + below), *placed, Rounded(attained)]
 
     return lambda *values: each_place(evaluate, values)
 
 
-def _by_values(height: Callable[[float], tuple[float, float]], x: float) -> tuple[float, float]:
+def _by_values(height: Callable[[float], tuple[float, float]], x: float, edges: list[float]) -> tuple[float, float]:
     """How much lower than at x a function may be at the bottom of its valley, noise included, and how far that may lie.
 
     Beyond places on both sides where it is certainly higher it does not fall below again. Between them it is convex,
     thus above the chords continued from the other side: lower by no more than it rises. Where it is nowhere certainly
-    higher, it is flat on the scale of x, and all that is told is how far it varies.
+    higher, it is flat on the scale of x, and all that is told is how far it varies. Beyond the ends of the range
+    nothing is looked at.
     """
     value, noise = height(x)
+    room = min((abs(x - end) for end in edges), default=np.inf)
+    if room < BESIDE * abs(x):
+        end, other = sorted(edges, key=lambda e: abs(x - e))
+        return _by_values_at_end(height, value, noise, abs(x - end), end, other)
     rise = doubt = 0.0
-    widths = abs(x) * CLOSEST * 4.0 ** np.arange(STEPS)
+    all_widths = abs(x) * CLOSEST * 4.0 ** np.arange(STEPS)
+    widths = all_widths[all_widths <= room]
+    is_bottom = True
     # the widest first, since nothing is to be found nearer where it is flat that far
-    for width in (widths[-1], *widths):
+    for look, width in enumerate((widths[-1], *widths)):
         sides = [height(x + sign * width) for sign in (-1, 1)]
         doubt = noise + max(error for _, error in sides)
         if not np.isfinite(doubt):
             return np.inf, np.inf
         rises = [level - value for level, _ in sides]
-        if min(rises) < -doubt:
-            return np.inf, np.inf
+        # a search by values ends beside the bottom; farther off both sides are higher
+        is_bottom = is_bottom and min(rises) >= -doubt
         spread = max(map(abs, rises))
-        if min(rises) > doubt and width < widths[-1]:
+        if look and min(rises) > doubt:
             return spread + doubt, float(width)
         rise = max(rise, spread)
-        if rise <= doubt and width == widths[-1]:
+        if not look and rise <= doubt:
             break
-    return rise + doubt, np.inf
+    # how far it varies tells nothing of what was not looked at
+    return (rise + doubt if is_bottom and len(widths) == STEPS else np.inf), np.inf
+
+
+def _by_values_at_end(
+    height: Callable[[float], tuple[float, float]], value: float, noise: float, gap: float, end: float, other: float
+) -> tuple[float, float]:
+    """The same at an end of the range, ``gap`` away from it: where the function rises from there, the bottom is before.
+
+    It is convex there, thus above the chord of the two places behind continued to the end.
+    """
+    inward = 1.0 if other > end else -1.0
+    first, doubt = height(end)
+    for width in max(4 * gap, CLOSEST * abs(end)) * 4.0 ** np.arange(STEPS):
+        if not 2 * width <= abs(other - end):
+            break
+        levels = [height(end + inward * k * width) for k in (1, 2)]
+        doubts = [doubt, *(error for _, error in levels)]
+        (near, _), (far, _) = levels
+        if near - first > doubts[0] + doubts[1] and far - near > doubts[1] + doubts[2]:
+            return max(value - (2 * near - far), 0.0) + noise + 3 * sum(doubts), float(width)
+    return np.inf, np.inf
 
 
 def _unknown(found: Any) -> list[Any]:

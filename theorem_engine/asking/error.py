@@ -19,16 +19,20 @@ from theorem_engine.language.application import Applied
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.statement import shape_errors
+from theorem_engine.numerics.remembering import remembering
 from theorem_engine.planning.plan import Operate, Solve, make_plan
 
 #: Residual of a self-consistent group below which it counts as solved, which no spread shows.
 SOLVED = 1e-8
 
 
-def float64_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None = None) -> dict[Any, float]:
+def float64_errors(
+    entry: Entry, point: Point, found: Mapping[Any, Any] | None = None, known: dict[Any, Any] | None = None
+) -> dict[Any, float]:
     """Error bounds of every target, by running the evaluation on numbers that carry their error.
 
-    ``found`` are the values themselves, for errors that are a distance from them.
+    ``found`` are the values themselves, for errors that are a distance from them; ``known`` what was remembered when
+    they were made.
     """
     import numpy as np
 
@@ -36,7 +40,7 @@ def float64_errors(entry: Entry, point: Point, found: Mapping[Any, Any] | None =
     if is_statistical(entry, point.options):
         return _statistical_errors(entry, point, found)
     number = get_backend("rounded").number
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), remembering(known):
         results = compiled(entry, point.options, "rounded")(*[number(v) for v in point.values])
     return {symbol: bound_of(value) for symbol, value in zip(statement.targets(), results, strict=True)}
 
@@ -143,13 +147,15 @@ def refuse_beyond_bar(entry: Entry, digits: int, relative: float, draws: int) ->
     raise NotAvailable(f"{asked}, and {found}: about {needed} draws would be needed; leave digits out")
 
 
-def errors_of_outputs(entry: Entry, point: Point, values: Mapping[Any, Any]) -> dict[str, Any]:
+def errors_of_outputs(
+    entry: Entry, point: Point, values: Mapping[Any, Any], known: dict[Any, Any] | None = None
+) -> dict[str, Any]:
     """Error bounds of all outputs, each in the shape of its output; infinite where they could not be worked out."""
 
     statement, _ = plan_of(entry, point.options)
     try:
         with guarded(entry, None, "the estimate of the error"):
-            errors = float64_errors(entry, point, values)
+            errors = float64_errors(entry, point, values, known)
     except TheoremEngineError:
         # the value stands; how far it can be trusted is not known
         errors = dict.fromkeys(statement.targets(), float("inf"))

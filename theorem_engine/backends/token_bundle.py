@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from theorem_engine.backends.base import Backend
 from theorem_engine.language.operators.token_layout import make_layout
+
+
+@lru_cache(maxsize=1024)
+def _meaning_of(kind: type, means: tuple[Any, ...], parameters: tuple[Any, ...]) -> object:
+    return object()
 
 
 class TokenBundle:
@@ -13,6 +19,8 @@ class TokenBundle:
 
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
         first = means[0]
+        #: The same object for the same means, wherever they were compiled: what one has found the other need not find.
+        self.meaning = _meaning_of(type(self), means, parameters)
         self.layout = make_layout(means)
         self.has_hidden = bool(first.has_hidden)
         #: The mass of tokens that are always there, then the coefficients of the products.

@@ -16,6 +16,8 @@ from theorem_engine.language.lengths import Distribution
 from theorem_engine.language.operators.token_layout import Layout
 from theorem_engine.numerics.laplace.nodes import refuse_too_many
 from theorem_engine.numerics.laplace.sums import power_of_survival
+from theorem_engine.numerics.remembering import remembered, remembering
+from theorem_engine.numerics.roughly import is_rough
 
 #: Points of a token held fixed that are evaluated together.
 TOGETHER = 20_000
@@ -26,15 +28,27 @@ def over_points(method: Callable[..., list[tuple[Any, Any]]], values: tuple[Any,
     shape = np.broadcast_shapes(*[np.shape(v) for v in values]) if values else ()
     if shape == () or method.shares(values):  # type: ignore[attr-defined]
         with np.errstate(all="ignore"):
-            results = method(*values) if math.prod(shape) <= TOGETHER else _in_parts(method, values, shape)
+            if shape == ():
+                results = _once(method, values)
+            else:
+                results = method(*values) if math.prod(shape) <= TOGETHER else _in_parts(method, values, shape)
         note("token mean", [e for _, e in results])
         return [v for v, _ in results]
     flat = [np.broadcast_to(np.asarray(v, dtype=object), shape).ravel() for v in values]
     with np.errstate(all="ignore"):
-        rows = [method(*[v[i] for v in flat]) for i in range(flat[0].size)]
+        with remembering():
+            rows = [_once(method, tuple(v[i] for v in flat)) for i in range(flat[0].size)]
     columns = list(zip(*rows, strict=True))
     note("token mean", [np.array([float(e) for _, e in c]).reshape(shape) for c in columns])
     return [np.array([float(v) for v, _ in c]).reshape(shape) for c in columns]
+
+
+def _once(method: Callable[..., list[tuple[Any, Any]]], point: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+    """The values at one point; among many, and inside an error, points come back."""
+    numbers = tuple(v.item() if getattr(v, "ndim", None) == 0 and hasattr(v, "item") else v for v in point)
+    key = (method.meaning, is_rough(), numbers)  # type: ignore[attr-defined]
+    found: list[tuple[Any, Any]] = remembered(key, lambda: method(*point))
+    return found
 
 
 def _in_parts(

@@ -11,6 +11,7 @@ from theorem_engine.backends.rounded.arrays import MANY
 from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, reported, spread, underflow, value_of
 from theorem_engine.backends.running import Numeric
 from theorem_engine.base.reports import own_notes
+from theorem_engine.language.operators.base import Operator
 from theorem_engine.numerics.quadrature import gauss_legendre
 
 if TYPE_CHECKING:
@@ -27,16 +28,20 @@ def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Back
     """The float64 integrals; errors of parameters enter through the integrand."""
     variable, low, high = integrals[0].limits[0]
     ends = backend.function(parameters, [low, high])
-    return integrate(plain, ends, backend.function([variable, *parameters], [i.function for i in integrals]))
+    body = backend.function([variable, *parameters], [i.function for i in integrals])
+    return integrate(plain, ends, body, any(i.function.atoms(Operator) for i in integrals))
 
 
-def integrate(plain: Numeric, ends: Numeric, body: Numeric) -> Numeric:
-    """Integrals with their errors, from the plain ones and from ends and body on numbers with errors."""
+def integrate(plain: Numeric, ends: Numeric, body: Numeric, takes_long: bool = False) -> Numeric:
+    """Integrals with their errors, from the plain ones and from ends and body on numbers with errors.
+
+    A body that takes long, as one that holds means itself, is looked at in as few places as many points are.
+    """
 
     def evaluate(*values: Any) -> list[Any]:
         with own_notes() as notes:
             found = plain(*[value_of(v) for v in values])
-        is_long = max((np.size(v) for v in found), default=1) >= MANY
+        is_long = takes_long or max((np.size(v) for v in found), default=1) >= MANY
         nodes, shares = _rule(max((n.panels for n in notes), default=0) if is_long else 0)
         begin, end = (spread(e) for e in ends(*values))
         width = end - begin

@@ -35,7 +35,9 @@ from theorem_engine.numerics.laplace.nodes import (
 from theorem_engine.numerics.laplace.sums import (
     REACH,
     ROUGH_REACH,
+    ROUGH_SPAN,
     ROUGH_STEP,
+    SPAN,
     STEEP,
     STEP,
     Brackets,
@@ -386,7 +388,8 @@ class _Side:
             return [logs, *self._factors(x, values)]
 
         with np.errstate(all="ignore"):
-            found = resolve(functions, graded_edges(-left, right, 0.5, known), MOST_NODES, rises=1)
+            span = ROUGH_SPAN if is_rough() else SPAN
+            found = resolve(functions, graded_edges(-left, right, 0.5, known), MOST_NODES, rises=1, span=span)
         x, weights = nodes_of(found.edges)
         factors = self._factors(x, values)
         noise = 1 + amplification(places, x)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from theorem_engine.numerics.laplace.nodes import Array, extent, marks_of, normal_weights, refuse_too_many
+from theorem_engine.numerics.roughly import is_rough
 
 #: Dyadic, so that nodes carry no rounding; exp(-pi^2/H) = 1e-23 leaves room for the factors of high powers.
 H = 0.1875
@@ -35,7 +36,7 @@ REACH = 9.5
 #: The same beyond these if six digits are enough, and steps and log v for as many.
 ROUGH_REACH, ROUGH_STEP, ROUGH_LOW = 6.0, 0.375, -20.0
 #: A table small enough to be filled as a whole.
-SMALL = 100_000
+SMALL = 20_000
 #: Nodes of a lattice up to which sums over all of them are cheaper than picking those that count.
 FEW = 512
 #: Numbers that the windows of many nodes hold at once.
@@ -44,6 +45,13 @@ HELD = 4_000_000
 FAR = 6.75
 #: Table of v^a exp(-v) in log v: below it exp(-v) is 1 to rounding, above it 0 to any power in use.
 LOW, HIGH = -38.0, 4.875
+#: Below this log v, exp(-v) is 1 - v to rounding, and below the other one if six digits are enough.
+LINEAR, ROUGH_LINEAR = -19.0, -8.0
+#: Neighbouring places so far apart at most share their nodes.
+SHARED = 10.0
+#: Changes of log h over a panel of 16 nodes: the rule sums v^a exp(-v), a up to four, to 1e-17 of its size, and to
+#: 1e-9 if six digits are enough. (At twice the first it would be 1e-9 for a = 4, at a third more 1e-14.)
+SPAN, ROUGH_SPAN = 1.5, 3.0
 
 
 def power_times_decay(v: Any, decay: Any, power: int) -> Any:
@@ -121,10 +129,11 @@ class DenseToken:
             return self._part(u, 0, self.logs.size)
         parts = []
         start = 0
+        linear = ROUGH_LINEAR if is_rough() else LINEAR
         while start < u.size:
-            stop = max(start + 1, int(np.searchsorted(u, u[start] + (HIGH - LOW) / 2, side="right")))
+            stop = max(start + 1, int(np.searchsorted(u, u[start] + SHARED, side="right")))
             stop = min(stop, start + max(1, CHUNK // self.logs.size))
-            first = int(np.searchsorted(self.logs, LOW - u[stop - 1]))
+            first = int(np.searchsorted(self.logs, linear - u[stop - 1]))
             last = int(np.searchsorted(self.logs, FAR - u[start]))
             parts.append(self._part(u[start:stop], first, last))
             start = stop
@@ -135,7 +144,7 @@ class DenseToken:
         )
 
     def _part(self, u: Array, first: int, last: int) -> Brackets:
-        """Nodes before ``first`` have a negligible v, those from ``last`` on a negligible exp(-v)."""
+        """Before ``first`` exp(-v) is 1 - v, from ``last`` on it is negligible."""
         logs = u[:, None] + self.logs[first:last]
         v = np.exp(np.minimum(logs, FAR, out=logs), out=logs)
         decay = np.exp(-v)
@@ -145,7 +154,9 @@ class DenseToken:
 
         def bracket(power: int, column: int) -> Array:
             inside: Array = powers[power] @ self.columns[column][first:last]
-            return inside + self._before(u, first, power, column) if first else inside
+            if not first:
+                return inside
+            return inside + self._before(u, first, power, column) - self._before(u, first, power + 1, column)
 
         values = [bracket(*key) for key in self.asked]
         survival = bracket(0, 0)
@@ -153,10 +164,12 @@ class DenseToken:
             return Brackets(survival, np.zeros(u.size), values)
         # exp(-v) - 1, in the place of v
         complement = -(np.expm1(np.negative(v, out=v), out=v) @ self.columns[0][first:last]) + self.tail[last]
-        return Brackets(survival, complement + self._before(u, first, 1, 0) if first else complement, values)
+        if first:
+            complement = complement + self._before(u, first, 1, 0) - self._before(u, first, 2, 0) / 2
+        return Brackets(survival, complement, values)
 
     def _before(self, u: Array, first: int, power: int, column: int) -> Any:
-        """The nodes whose v is so small that exp(-v) is one."""
+        """Sums of v^power over the nodes whose v is small."""
         key = power, column
         if key not in self.prefixes:
             self.prefixes[key] = prefix_sums(self.columns[column], self.logs, power)

@@ -96,10 +96,15 @@ def _walk(
     They are rough where they differ clearly from their neighbours.
     """
     before, rest, since_fall, has_risen = math.nan, 0, 0, False
-    last = math.nan
+    last, is_close = math.nan, False
     for place in way:
-        value = _value(rough_of(height), place)
-        if math.isfinite(before) and abs(value - before) <= UNSURE * _size(places):
+        # what follows two that are hardly told apart is likely to be so too: a rough value would be for nothing
+        value = _value(height if is_close else rough_of(height), place)
+        if is_close:
+            places[place] = value
+            exact.add(place)
+        is_close = math.isfinite(before) and abs(value - before) <= UNSURE * _size(places)
+        if is_close:
             for each in (last, place):
                 if each not in exact:
                     places[each] = _value(height, each)
@@ -164,11 +169,12 @@ def _narrowed(height: Function, slope: Function | None, left: float, middle: flo
             return lambda t: function(place(t)) * (place(t) if is_log else 1.0)
 
         both = Graded(along(slope), along(rough_of(slope)))
+        scale = abs(rough_of(height)(middle))
         for version in (both, both.exact):
             at_ends = [_value(rough_of(version), t) for t in ends]
             if at_ends[0] < 0 < at_ends[1]:
                 with suppress(NotConverged):
-                    return place(graded_sign_change(version, ends[0], ends[1], abs(rough_of(height)(middle))))
+                    return place(graded_sign_change(version, ends[0], ends[1], scale))
     options = {"xatol": 1e-9 * (ends[1] - ends[0])}
     found = minimize_scalar(lambda t: _number(_value(height, place(t))), bounds=ends, method="bounded", options=options)
     return place(float(found.x)) if float(found.fun) <= height(middle) else middle

@@ -169,7 +169,9 @@ def sign_change(slope: Function, left: float, right: float, scale: float, is_rou
 
 
 #: Share of a bracket to which rough slopes narrow it, and steps from where they are zero to where exact ones are.
-ROUGH_BRACKET, POLISHING = 0.1, 8
+ROUGH_BRACKET, POLISHING = 0.02, 8
+#: A secant's next value is taken to be at most so many times the last one, times the last share that was left.
+CAUTION = 4.0
 
 
 def graded_sign_change(slope: Function, left: float, right: float, scale: float) -> float:
@@ -188,12 +190,27 @@ def graded_sign_change(slope: Function, left: float, right: float, scale: float)
     here = sign_change(rough, left, right, scale, is_rough=True)
     near = sorted(known, key=lambda t: abs(t - here))[:2]
     curvature = (known[near[1]] - known[near[0]]) / (near[1] - near[0])
+    return polished_sign_change(slope, here, curvature, left, right, scale)
+
+
+def polished_sign_change(
+    slope: Function, here: float, curvature: float, left: float, right: float, scale: float
+) -> float:
+    """Where a slope changes sign, from a place nearby and about how fast it rises there; an error if that is untrue.
+
+    Steps are secants, which leave less of the slope each time: when the next one will leave nothing visible, it is
+    taken without another look.
+    """
     width = right - left
+
+    def is_invisible(value: float) -> bool:
+        return abs(value) * width <= 8e-16 * scale or value * value <= 2e-16 * scale * curvature
+
     value = slope(here)
     for _ in range(POLISHING):
         if not curvature > 0:
             break
-        if abs(value) * width <= 8e-16 * scale or value * value <= 2e-16 * scale * curvature:
+        if is_invisible(value):
             return here
         step = min(max(-value / curvature, left - here), right - here)
         if step == 0:
@@ -202,7 +219,10 @@ def graded_sign_change(slope: Function, left: float, right: float, scale: float)
         is_secant = abs(new) <= abs(value) / 2 or (new < 0) != (value < 0)
         # where the slope falls too slowly the next step is longer
         curvature = (new - value) / step if is_secant else curvature / 2
+        share = abs(new / value)
         here, value = here + step, new
+        if curvature > 0 and share <= 0.1 and is_invisible(CAUTION * share * value):
+            return min(max(here - value / curvature, left), right)
     raise NotConverged("minimum: exact slopes do not confirm rough ones")
 
 

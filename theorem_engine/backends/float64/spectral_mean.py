@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ EPS = float(np.finfo(float).eps)
 DOUBT = 4e-12
 #: Roots closer than this, relatively, may be one root found twice: residues are then not used at all.
 CLOSE = 1e-5
+#: A step of Newton's method this short, relatively, leaves less than rounding of a root that is not ``CLOSE`` to another.
+ARRIVED = 1e-11
 #: Quadrature needs about 1/distance nodes, the distance of the roots from the bulk in the angle's plane.
 NEAR = 0.03
 #: Roundings of a term of a polynomial's mean, in the unit of those of a residue.
@@ -86,14 +89,11 @@ class _Lowered:
                 roots += [z for z, _ in places]
                 for z, multiplicity in places if good else ():
                     series = resolvents(z, ratio, spike, self.forms, pole.order, SCALAR)
-                    flat = [x for form in self.forms for x in series[form]]
-                    for i, term, size in pole.terms(z, flat, values):
-                        totals[i] += multiplicity * term
-                        sizes[i] += multiplicity * size
+                    pole.add(totals, sizes, multiplicity, z, [x for form in self.forms for x in series[form]], values)
         except (ZeroDivisionError, OverflowError):
             trusted = False
         errors = [2 * EPS * size for size in sizes]
-        if trusted and all(e <= DOUBT * abs(t) for e, t in zip(errors, totals, strict=True)):
+        if trusted and _are_sure(errors, totals):
             self.detail = "residues"
             return totals, errors
         distance = min((_distance(z, ratio) for z in roots), default=np.inf if not self.poles else 0.0)
@@ -153,6 +153,14 @@ class _Lowered:
         return totals, errors
 
 
+def _are_sure(errors: Sequence[float], totals: Sequence[float]) -> bool:
+    """Whether every error is small beside its total: a plain loop, which costs half of one over pairs."""
+    for i, total in enumerate(totals):
+        if not errors[i] <= DOUBT * abs(total):
+            return False
+    return True
+
+
 def _distance(z: complex, ratio: float) -> float:
     """Distance of a root from the bulk in the plane of the angle; zero where there is no root."""
     return angle_distance(z, ratio, SCALAR) if abs(z) < 1e150 else 0.0
@@ -195,8 +203,9 @@ class _Pole:
         powers = [body.powers[index] for body in bundle.bodies]
         self.order = bundle.highest_power(index)
         self.members = [i for i, (body, _) in enumerate(bundle.members) if powers[body]]
-        self.coefficients = backend.function(parameters, sympy.Poly(sympy.expand(base), s).all_coeffs())
-        self.value_and_slope = backend.function([s, *parameters], [base, base.diff(s)])
+        self.roots = _roots_of(s, base, backend)
+        #: Where among the parameters the letters of the denominator are.
+        self.own = [parameters.index(letter) for letter in self.roots.letters]
         slopes = [sympy.Dummy(f"slope{k}") for k in range(self.order + 1)]
         series = {form: [sympy.Dummy(f"form{i}_{k}") for k in range(self.order)] for i, form in enumerate(forms)}
         #: Each member and the places of its parts.
@@ -216,6 +225,22 @@ class _Pole:
             {slope: base.diff(s, k + 1) for k, slope in enumerate(slopes)},
         )
 
+    def add(
+        self, totals: list[float], sizes: list[float], multiplicity: int, z: complex, series: Iterable[Any],
+        values: Sequence[float],
+    ) -> None:  # fmt: skip
+        """Add the contribution of one root at one point to every member, and its size in roundings."""
+        found = self.compiled(z, *series, *values)
+        doubt = multiplicity * self.order * (1 + abs(found[-1]))
+        for i, first, end in self.parts:
+            total = found[first]
+            size = abs(total)
+            for k in range(first + 1, end):
+                total += found[k]
+                size += abs(found[k])
+            totals[i] += multiplicity * total.real
+            sizes[i] += doubt * size
+
     def terms(self, z: Any, series: Iterable[Any], values: Sequence[Any]) -> list[tuple[int, Any, Any]]:
         """Members that have this pole, the contribution of one root to each, and its size in roundings."""
         *parts, curvature = self.compiled(z, *series, *values)
@@ -232,6 +257,47 @@ class _Pole:
 
     def scalar_places(self, values: tuple[float, ...]) -> tuple[list[tuple[complex, int]], bool]:
         """Polished roots with Im >= 0 and how often each counts, and whether residues there are of use."""
+        return self.roots.at(tuple([values[i] for i in self.own]))
+
+    def array_places(self, values: Sequence[Any], count: int) -> tuple[Any, Any, Any]:
+        """Polished roots as rows, how often each counts, and where they can be used."""
+        own = [values[i] for i in self.own]
+        roots = array_roots(self.roots.coefficients(*own), count)
+        multiplicities = np.ones(roots.shape)
+        for k in range(1, len(roots)):
+            # of a conjugate pair the first counts twice
+            paired = (roots[k] == roots[k - 1].conj()) & (roots[k].imag != 0) & (multiplicities[k - 1] == 1)
+            multiplicities[k - 1 : k + 1] = np.where(paired, [[2], [0]], multiplicities[k - 1 : k + 1])
+        for _ in range(3):
+            value, slope = self.roots.value_and_slope(roots, *own)
+            step = value / slope
+            roots = np.where(np.isfinite(step), roots - step, roots)
+        good = np.isfinite(roots).all(axis=0) & (np.abs(roots) < 1e150).all(axis=0)
+        for i in range(len(roots)):
+            for k in range(i):
+                good &= np.abs(roots[i] - roots[k]) >= CLOSE * np.abs(roots[i])
+        return roots, multiplicities, good
+
+
+class _Roots:
+    """A denominator's roots: shared by all bundles that have it, for they are often asked at one point in turn."""
+
+    def __init__(self, s: Any, base: Any, backend: Backend) -> None:
+        self.letters = sorted(base.free_symbols - {s}, key=lambda letter: (letter.name, letter.sort_key()))
+        self.coefficients = backend.function(self.letters, sympy.Poly(sympy.expand(base), s).all_coeffs())
+        self.value_and_slope = backend.function([s, *self.letters], [base, base.diff(s)])
+        #: The last point and what was found there.
+        self.last: tuple[Any, Any] = ((math.nan,), None)
+
+    def at(self, values: tuple[float, ...]) -> tuple[list[tuple[complex, int]], bool]:
+        """Polished roots with Im >= 0 and how often each counts, and whether residues there are of use."""
+        known, found = self.last
+        if known != values or found is None:
+            found = self._find(values)
+            self.last = values, found
+        return found
+
+    def _find(self, values: tuple[float, ...]) -> tuple[list[tuple[complex, int]], bool]:
         polished = [
             _polish(self.value_and_slope, root, values)
             for root in scalar_roots([float(c) for c in self.coefficients(*values)])
@@ -245,23 +311,10 @@ class _Pole:
                 good = good and not abs(z - other) < CLOSE * size and not abs(z.conjugate() - other) < CLOSE * size
         return [(z, 2 if z.imag > 0 else 1) for z in polished], good
 
-    def array_places(self, values: Sequence[Any], count: int) -> tuple[Any, Any, Any]:
-        """Polished roots as rows, how often each counts, and where they can be used."""
-        roots = array_roots(self.coefficients(*values), count)
-        multiplicities = np.ones(roots.shape)
-        for k in range(1, len(roots)):
-            # of a conjugate pair the first counts twice
-            paired = (roots[k] == roots[k - 1].conj()) & (roots[k].imag != 0) & (multiplicities[k - 1] == 1)
-            multiplicities[k - 1 : k + 1] = np.where(paired, [[2], [0]], multiplicities[k - 1 : k + 1])
-        for _ in range(3):
-            value, slope = self.value_and_slope(roots, *values)
-            step = value / slope
-            roots = np.where(np.isfinite(step), roots - step, roots)
-        good = np.isfinite(roots).all(axis=0) & (np.abs(roots) < 1e150).all(axis=0)
-        for i in range(len(roots)):
-            for k in range(i):
-                good &= np.abs(roots[i] - roots[k]) >= CLOSE * np.abs(roots[i])
-        return roots, multiplicities, good
+
+@lru_cache(maxsize=128)
+def _roots_of(s: Any, base: Any, backend: Backend) -> _Roots:
+    return _Roots(s, base, backend)
 
 
 def _polish(function: Callable[..., Sequence[Any]], z: complex, values: tuple[float, ...]) -> complex:
@@ -277,6 +330,7 @@ def _polish(function: Callable[..., Sequence[Any]], z: complex, values: tuple[fl
             return z
         z -= step
         last = size
-        if size <= EPS * abs(z):
+        # steps are squared each time: after one as short as this nothing is left, but between roots that are not used
+        if size <= ARRIVED * abs(z):
             return z
     return z

@@ -30,6 +30,9 @@ HIGH_FLOOR, HIGH_PATIENCE = 1e-9, 4
 #: Newton steps without progress before the averaged map is tried.
 PATIENCE = 8
 STEPS = 80
+#: Steps that leave at most this share are Newton's own: the next leaves that share's square of what there is, within
+#: this factor.
+QUICK, CAUTION = 1e-3, 10.0
 #: Largest step in a logarithm.
 REACH = 3.0
 
@@ -120,9 +123,16 @@ def solve_point(
             new = system(candidate)
             new_residual = scaled_gap(candidate, new)
         idle = 0 if new_residual < 0.9 * smallest else idle + 1
+        share = new_residual / residual if residual else 1.0
         if new_residual < smallest:
             best, smallest = candidate, new_residual
         x, flat, residual = candidate, new, new_residual
+        expected = CAUTION * residual * share**2
+        if not stuck and share <= QUICK and best is x and TOLERANCE < smallest and expected <= TOLERANCE / 10:
+            # the next step arrives: what it leaves need not be looked at
+            candidate = newton_step(x, flat, positive)
+            if candidate:
+                return candidate, expected, step + 1
         if (
             smallest <= TOLERANCE
             or (smallest <= FLOOR and idle >= 1)

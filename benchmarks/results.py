@@ -1,5 +1,6 @@
 """RESULTS.md: what was measured, on which machine, with which versions, when."""
 
+import os
 import platform
 from datetime import UTC, datetime
 from importlib import metadata
@@ -21,7 +22,9 @@ def _lines(seconds, commit):
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     yield "# Measured"
     yield ""
-    yield f"By `make bench` on {date} in {seconds / 60:.1f} minutes{f', at {commit}' if commit else ''}."
+    place = f", at {commit}" if commit else ""
+    yield f"By `make bench` on {date} in {seconds / 60:.1f} minutes of processor time{place}."
+    yield f"Load of the machine at the end, over 1, 5 and 15 minutes: {_load()}."
     yield f"Machine: {_processor()}; Python {platform.python_version()}, {', '.join(map(_version, VERSIONS))}."
     yield "Times are processor times, the best of a few; a ratio is the rival's time over ours, both in this one run."
     ratios = [r for r in RECORDED if r["kind"] in ("ratio", "skipped")]
@@ -48,6 +51,13 @@ def _version(name):
         return f"{name} {metadata.version(name)}"
     except metadata.PackageNotFoundError:
         return f"no {name}"
+
+
+def _load():
+    try:
+        return ", ".join(f"{x:.1f}" for x in os.getloadavg())
+    except OSError:
+        return "not known"
 
 
 def _processor():

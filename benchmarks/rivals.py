@@ -28,7 +28,10 @@ def bayes_risk_by_quad(nu, L):
 
 
 def least_risk_sampled(activation, nu, L, count, rng):
-    """Least risk of normalised weights over both scales on one sample, by Nelder and Mead, and the spread of a loss."""
+    """Least risk of normalised weights over both scales on one sample, the spread of a loss, and how often it looked.
+
+    By Nelder and Mead, on the same random numbers at every look: fresh ones would let the search chase their noise.
+    """
     scores = rng.standard_normal((count, L))
     scores[:, 0] += np.sqrt(nu)
 
@@ -39,7 +42,7 @@ def least_risk_sampled(activation, nu, L, count, rng):
 
     found = optimize.minimize(lambda x: losses(x).mean(), [0.5, 0.5], method="Nelder-Mead",
                               options={"xatol": 1e-4, "fatol": 1e-6})  # fmt: skip
-    return found.fun, losses(found.x).std()
+    return found.fun, losses(found.x).std(), found.nfev
 
 
 def noise_trace_by_quad(c, gamma, a1, b2, tolerance=1e-10):

@@ -27,7 +27,7 @@ EPS = float(np.finfo(float).eps)
 DOUBT = 4e-12
 #: Roots closer than this, relatively, may be one root found twice: residues are then not used at all.
 CLOSE = 1e-5
-#: A step of Newton's method this short, relatively, leaves less than rounding of a root that is not ``CLOSE`` to another.
+#: A step of Newton's method this short, relatively, leaves less than rounding of a root that is not ``CLOSE`` to one.
 ARRIVED = 1e-11
 #: Quadrature needs about 1/distance nodes, the distance of the roots from the bulk in the angle's plane.
 NEAR = 0.03
@@ -93,7 +93,7 @@ class _Lowered:
         except (ZeroDivisionError, OverflowError):
             trusted = False
         errors = [2 * EPS * size for size in sizes]
-        if trusted and _are_sure(errors, totals):
+        if trusted and all(e <= DOUBT * abs(t) for e, t in zip(errors, totals, strict=True)):
             self.detail = "residues"
             return totals, errors
         distance = min((_distance(z, ratio) for z in roots), default=np.inf if not self.poles else 0.0)
@@ -151,14 +151,6 @@ class _Lowered:
             errors[:, part] = np.where(better, gaps, errors[:, part])
         self.detail = f"residues; quadrature tried at {where.size} of {count} points"
         return totals, errors
-
-
-def _are_sure(errors: Sequence[float], totals: Sequence[float]) -> bool:
-    """Whether every error is small beside its total: a plain loop, which costs half of one over pairs."""
-    for i, total in enumerate(totals):
-        if not errors[i] <= DOUBT * abs(total):
-            return False
-    return True
 
 
 def _distance(z: complex, ratio: float) -> float:

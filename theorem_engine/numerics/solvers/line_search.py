@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from theorem_engine.base.errors import NotAvailable, NotConverged
 from theorem_engine.numerics.roughly import UNSURE, Function, Graded, rough_of
@@ -20,6 +21,8 @@ REST = 3
 TIE = 4e-15
 #: Relative differences below this, at every scale, are rounding too.
 ALIKE = 1e-12
+#: Rough slopes, in the logarithm of the place, below this share of the height may have the wrong sign.
+FAINT = 1e-10
 #: Valleys that are looked into.
 VALLEYS = 3
 #: A fall like a power of the place leaves this many times its last step, if a step is a third of a decade at least.
@@ -80,7 +83,7 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
         if known[i][1] <= min(known[i - 1][1], known[i + 1][1]) and known[i - 1][0] * known[i + 1][0] >= 0
     ]
     inner = sorted(inner, key=lambda i: known[i][1])[:VALLEYS]
-    found = [_narrowed(height, slope, *(known[j][0] for j in (i - 1, i, i + 1))) for i in inner]
+    found = [_narrowed(height, slope, *(known[j][0] for j in (i - 1, i, i + 1)), abs(known[i][1])) for i in inner]
     if len(found) == 1:
         return Lowest(found[0], True)
     bottom = min(_number(_value(height, p)) for p in found)
@@ -152,8 +155,10 @@ def _ends(known: list[tuple[float, float]]) -> list[int]:
     return sorted(ends)
 
 
-def _narrowed(height: Function, slope: Function | None, left: float, middle: float, right: float) -> float:
-    """The bottom of the valley around the middle: where the slope changes its sign, or by values alone."""
+def _narrowed(
+    height: Function, slope: Function | None, left: float, middle: float, right: float, scale: float
+) -> float:
+    """The bottom of the valley around the middle, about so high: where the slope changes sign, or by values alone."""
     from scipy.optimize import minimize_scalar
 
     is_log = left * right > 0
@@ -169,7 +174,6 @@ def _narrowed(height: Function, slope: Function | None, left: float, middle: flo
             return lambda t: function(place(t)) * (place(t) if is_log else 1.0)
 
         both = Graded(along(slope), along(rough_of(slope)))
-        scale = abs(rough_of(height)(middle))
         for version in (both, both.exact):
             at_ends = [_value(rough_of(version), t) for t in ends]
             if at_ends[0] < 0 < at_ends[1]:
@@ -186,15 +190,22 @@ def valley(height: Function, slope: Function, high: float, unit: float) -> Lowes
     Looked for by rough slopes first. What they find is kept if exact ones confirm it: any place where an exact slope
     rises through zero is the minimiser, and where one is still negative the minimiser lies beyond.
     """
-    if isinstance(slope, Graded):
-        found = None
-        try:
-            found = _valley(height, slope, high, unit)
-            if found.is_attained or _value(slope, found.place) < 0:
-                return found
-        except (NotConverged, NotAvailable):
-            pass
-    return _valley(height, slope.exact if isinstance(slope, Graded) else slope, high, unit)
+    if not isinstance(slope, Graded):
+        return _valley(height, slope, high, unit)
+    falling = [0.0]
+
+    def exact(place: float) -> float:
+        value = slope.exact(place)
+        if value < 0:
+            falling.append(place)
+        return value
+
+    with suppress(NotConverged, NotAvailable):
+        found = _valley(height, Graded(exact, slope.rough), high, unit)
+        if found.is_attained or _value(exact, found.place) < 0:
+            return found
+    # the minimiser lies beyond every place where an exact slope is known to fall
+    return _valley(height, slope.exact, high, max(falling) or unit)
 
 
 def _valley(height: Function, slope: Function, high: float, unit: float) -> Lowest:
@@ -208,6 +219,14 @@ def _valley(height: Function, slope: Function, high: float, unit: float) -> Lowe
             return value
 
         return along
+
+    @cache
+    def scale() -> float:
+        return abs(rough_of(height)(math.exp(left)))
+
+    def is_told(t: float) -> bool:
+        """Whether a rise from here on is one: where rough slopes are next to nothing an exact one is asked."""
+        return along(t) > FAINT * scale() or of(slope)(t) >= 0
 
     along = of(rough_of(slope))
     step, last = math.log(3), math.log(high) if high > 0 else -math.inf
@@ -226,16 +245,16 @@ def _valley(height: Function, slope: Function, high: float, unit: float) -> Lowe
             if right == left:
                 return Lowest(math.exp(left), False, REMAINDER * _last_step(height, left, step))
             try:
-                if along(right) >= 0:
+                if along(right) >= 0 and (not isinstance(slope, Graded) or is_told(right)):
                     break
             except (NotConverged, NotAvailable):
                 if step < 0.2:
                     # too steep to be evaluated any further, and still falling
                     return Lowest(math.exp(left), False, REMAINDER * _last_step(height, left, math.log(3)))
                 right, step = left, step / 2
-    scale = abs(rough_of(height)(math.exp(left)))
     both = Graded(of(slope), along)
-    return Lowest(math.exp(graded_sign_change(both if isinstance(slope, Graded) else along, left, right, scale)), True)
+    place = graded_sign_change(both if isinstance(slope, Graded) else along, left, right, scale())
+    return Lowest(math.exp(place), True)
 
 
 def _last_step(height: Function, t: float, step: float) -> float:

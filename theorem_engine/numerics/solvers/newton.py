@@ -128,7 +128,7 @@ def solve_point(
             best, smallest = candidate, new_residual
         x, flat, residual = candidate, new, new_residual
         expected = CAUTION * residual * share**2
-        if not stuck and share <= QUICK and best is x and TOLERANCE < smallest and expected <= TOLERANCE / 10:
+        if not stuck and share <= QUICK and best is x and smallest > TOLERANCE and expected <= TOLERANCE / 10:
             # the next step arrives: what it leaves need not be looked at
             candidate = newton_step(x, flat, positive)
             if candidate:

@@ -216,9 +216,13 @@ def polished_sign_change(
         if step == 0:
             break
         new = slope(here + step)
-        is_secant = abs(new) <= abs(value) / 2 or (new < 0) != (value < 0)
-        # where the slope falls too slowly the next step is longer
-        curvature = (new - value) / step if is_secant else curvature / 2
+        if not (abs(new) <= abs(value) / 2 or (new < 0) != (value < 0)):
+            # not as rough ones have it: either the change of sign lies before the end, or there is none
+            step = (right if value < 0 else left) - here
+            new = slope(here + step)
+            if (new < 0) == (value < 0):
+                break
+        curvature = (new - value) / step
         share = abs(new / value)
         here, value = here + step, new
         if curvature > 0 and share <= 0.1 and is_invisible(CAUTION * share * value):

@@ -75,6 +75,40 @@ def test_of_two_valleys_the_lower_is_found_however_alike(noise):
     assert found.place == pytest.approx(math.exp(1.5), rel=1e-3)
 
 
+def test_secants_end_when_the_next_leaves_nothing():
+    """Three looks at the exact slope of a bowl lead to its bottom, by a rough slope good to 1e-6."""
+    exact, asked = counted(lambda t: math.expm1(t - 0.4))
+    found = graded_sign_change(Graded(exact, lambda t: math.expm1(t - 0.4) + 1e-6), 0.0, 1.0, 1.0)
+    assert abs(found - 0.4) < 1e-8
+    assert len(asked) <= 3, asked
+
+
+def test_where_neighbours_are_alike_no_rough_value_is_asked_for_nothing():
+    """On a plateau every value has to be exact: after the first two nobody looks at a rough one there."""
+    height, slope = (lambda x: bowl(x) if x > 0 else 9.0), rise
+    flat = Graded(
+        lambda x: 1 + 1e-6 * height(x), lambda x: pytest.fail("asked") if plateau(x) else 1 + 1e-6 * height(x)
+    )
+
+    def plateau(x):
+        # the way out begins at 1, that inwards below it
+        return x > 10 ** (2 / 4) * 1.01 or 0 < x < 10 ** (-2 / 4) * 0.99
+
+    found = lowest(flat, Graded(slope, slope), 0.0, 1e4, 1.0, 4)
+    assert found.place == pytest.approx(7.5, rel=1e-6)
+
+
+def test_a_rough_slope_next_to_nothing_is_asked_exactly():
+    """The function falls for ever by 1e-12 of its size; its rough slope says that it rises from 4 on."""
+    exact, asked = counted(lambda x: -1e-12 / x**2)
+    found = valley(lambda x: 1 + 1e-12 / x, Graded(exact, lambda x: -1e-12 / x**2 + 1e-12 / 16), 100.0, 1.0)
+    assert not found.is_attained
+    assert found.place == pytest.approx(100, rel=1e-12)
+    assert found.below >= 1e-14
+    # never back to where it is known to fall
+    assert asked == sorted(asked)
+
+
 def test_rough_is_a_matter_of_the_block():
     assert not is_rough()
     with roughly():

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from .duranthon2026_model import ORDER, labels, lengths, make_vectors, overlaps, sequences, weights_of
+from .duranthon2026_model import ORDER, labels, lengths, make_vectors, overlaps, posterior, sequences, weights_of
 from .marion2025 import TOKEN_LAWS
 from .simulator import simulator
 
@@ -59,11 +59,19 @@ def _gradient(point, rng, key, value, count):
     return _mean_gradient(point, sequences(point, rng, count, len(key)), key, value, count)
 
 
-def _mean_gradient(point, batches, key, value, count):
+def _mean_gradient(point, batches, key, value, count, is_averaged=False):
+    """Mean gradients over sequences; where asked for, averaged over which of the tokens is the hidden one.
+
+    A gradient is linear in the label, so that the label's mean given the tokens stands in its place.
+    """
     of_key, of_value = np.zeros_like(key), np.zeros_like(value)
     for tokens, hidden in batches:
         answer, weights, slopes = _answers(point, tokens @ key, tokens @ value)
-        error = answer - tokens[np.arange(len(hidden)), hidden, 1]
+        if is_averaged:
+            label = np.einsum("nl,nl->n", posterior(point, tokens[:, :, 0]), tokens[:, :, 1])
+        else:
+            label = tokens[np.arange(len(hidden)), hidden, 1]
+        error = answer - label
         flat = tokens.reshape(-1, len(key))
         of_value += 2 * ((error[:, None] * weights).ravel() @ flat) / count
         of_key += 2 * ((error[:, None] * slopes).ravel() @ flat) / count

@@ -114,16 +114,24 @@ def _pilot(task, length, activation, shift):
         # short sequences lose the minimum at weak signals
         nu = max(nu, 10.0 / size)
         four = _minimum(Nodes(point, rng, int(size), FOLLOWED), four, nu)
-    nodes = Nodes(point, rng, length, PILOT)
+    nodes, shrink = Nodes(point, rng, length, PILOT), 0.93
+    before = nu
     while True:
-        four = _minimum(nodes, four, nu)
-        _, inner, outer = nodes.inner(four, nu)
+        found = _minimum(nodes, four, nu)
+        _, inner, outer = nodes.inner(found, nu)
         lowest = np.linalg.eigvalsh(inner)[0], np.linalg.eigvalsh(outer)[0]
-        if not abs(four[1]) > abs(four[0]) / 2 or nu < 0.2:
-            raise ValueError("the minimum is lost before a curvature vanishes")
-        if min(lowest) < NEAR:
-            break
-        nu *= 0.93
+        if not abs(found[1]) > abs(found[0]) / 2 or lowest[0] < -NEAR:
+            # where two stationary points meet they do so within a short way: shorter steps towards it
+            shrink = np.sqrt(shrink)
+            if shrink > 0.9999:
+                raise ValueError("the minimum is lost before a curvature vanishes")
+        else:
+            four, before = found, nu
+            if min(lowest) < NEAR:
+                break
+        nu = before * shrink
+        if nu < 0.2:
+            raise ValueError("no curvature vanishes at the signals that are looked at")
     is_inner, unknowns = lowest[0] < lowest[1], np.append(four, nu)
     for _ in range(8):
         matrix = _jacobian(nodes, unknowns, is_inner)

@@ -6,6 +6,7 @@ import numpy as np
 
 from .duranthon2026_descent import _answers, _losses, _mean_gradient
 from .duranthon2026_model import (
+    DIMENSION,
     ORDER,
     draw_hidden,
     labels,
@@ -21,6 +22,8 @@ from .simulator import simulator
 
 #: Tokens that all gradients of a run see together, and sequences of a pilot.
 TOKENS, PILOT = 300_000, 100_000
+#: Directions that k*, v*, k and v span.
+SPAN = 4
 #: Sequences of a pilot that are seen at once.
 PART = 1000
 #: Numbers of the tokens that are held at once.
@@ -32,16 +35,18 @@ def vector_descent(point, rng, count):
     """The seven overlaps after steps of k and v down the mean gradient, and the squared error there, a run per sample.
 
     Every gradient is a mean over sequences of its own: a run differs from descent on the risk itself by noise whose
-    mean effect is of the order of one over all sequences seen.
+    mean effect is of the order of one over all sequences seen. Gaussian tokens have no more coordinates than k*, v*, k
+    and v span, and the label is averaged over the position that they leave open.
     """
+    is_gaussian = point.get("tokens", "gaussian") == "gaussian"
     steps, size = int(point["steps"]), float(point["eta"])
     batch = max(200, int(TOKENS / (max(1, steps) * np.dot(*lengths(point)))))
     results = {name: np.empty(count) for name in (*ORDER, "risk")}
     for run in range(count):
-        state = np.stack(make_vectors(point))
+        state = np.stack(make_vectors(point, SPAN if is_gaussian else DIMENSION))
         for _ in range(steps):
             net = net_sequences(point, rng, batch, state.shape[1])
-            state = state - size * np.stack(_mean_gradient(point, net, *state, batch))
+            state = state - size * np.stack(_mean_gradient(point, net, *state, batch, is_gaussian))
         for name, value in zip(ORDER, overlaps(*state), strict=True):
             results[name][run] = value
         results["risk"][run] = np.mean(_losses(point, rng, *state, batch))

@@ -56,8 +56,14 @@ FOUR = (m_kk, m_kv, m_vk, m_vv)
 #: The descent is given up where the part of k along k* exceeds that along v* by more than this; at a matched minimum
 #: there is none along v*.
 KEPT = 2
-#: Where the mismatched minimum is known, and followed from.
-KNOWN = {nu: 2, L: 10}
+#: Signals at which the mismatched minimum is known, and the hundredfold overlaps there, of softmax in both tasks, of
+#: erf and of softplus. That of softmax is followed from a strong signal: short sequences have none at a weaker one.
+KNOWN = {
+    "spiked": (5, (43, 228, 43, -10)),
+    "max": (5, (56, 218, 53, -4)),
+    "erf": (2, (3, 95, 12, 1)),
+    "softplus": (2, (30, 200, 35, 0)),
+}
 SEVEN = {q.name: Output(f"{q.name} ({q.meaning})", REAL) for q in ORDER}
 
 
@@ -155,9 +161,10 @@ def gradient_flow(m, *, population):
 
 
 def where_it_is_known(m):
-    """The four overlaps at the known place: those of erf are smaller, as its weights saturate."""
-    first = (3, 95, 12, 1) if m.activation == "erf" else (30, 200, 35, 0)
-    return {x: Descent(Rational(value, 100), known=KNOWN) for x, value in zip(FOUR, first, strict=True)}
+    """The four overlaps at the known place; sequences are as long there as those asked for, or the descent is short."""
+    name = str(m.activation)
+    signal, overlaps = KNOWN[m.task if name == "softmax" else name if name == "erf" else "softplus"]
+    return {x: Descent(Rational(value, 100), known={nu: signal}) for x, value in zip(FOUR, overlaps, strict=True)}
 
 
 @result(
@@ -203,7 +210,7 @@ def where_it_is_known(m):
 def mismatched_minimum(m, *, population):
     """A strict local minimum of the risk over k and v in the span of k* and v*, checked against leaving that span.
 
-    It is followed from nu = 2, L = 10 to the signal and length asked for; where it does not exist, the descent is
+    It is followed from a signal at which it is known to the one asked for; where it does not exist, the descent is
     given up on its way to k along k*.
 
     Transverse to the span the Hessian is the 2 x 2 matrix of twice the derivatives in q_kk and q_vv, with the
@@ -217,7 +224,7 @@ def mismatched_minimum(m, *, population):
         return {"risk": valley, "exists": false}
     refuse_kinks(m)
     if task_of(m) is ARGMAX:
-        raise NotAvailable(f"{m.owner}: the minimum is followed in nu from nu = 2, which does not lead to nu=inf")
+        raise NotAvailable(f"{m.owner}: the minimum is followed from a finite signal, which does not lead to nu=inf")
     norms = {q_kk: m_kk**2 + m_kv**2, q_vv: m_vk**2 + m_vv**2, q_kv: m_kk * m_vk + m_kv * m_vv}
     place = {q.name: norms.get(q, q) for q in ORDER}
     risk = population.risk.at(m, **place)

@@ -38,7 +38,7 @@ draws = var("draws", "n", "random draws for the averages, rounded up to a power 
     needs={"bayes": "duranthon2026.bayes-risk"},
     requires=(FINITE_SPIKE,),
     error_kind="statistical",
-    checks=("duranthon2026_passing.passed_messages",),
+    checks=("duranthon2026_passing.passed_in_law", "duranthon2026_passing.passed_messages"),
     marks="DVN",
     notes=(
         "The algorithm: omega = X k/sqrt(D) and w = X v/sqrt(D), less what a sample itself has put into k and v in the "

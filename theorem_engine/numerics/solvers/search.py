@@ -230,6 +230,10 @@ def polished_sign_change(
     raise NotConverged("minimum: exact slopes do not confirm rough ones")
 
 
+#: Least curvature that a step of a descent reckons with: flatter directions would send it too far.
+FLAT = 1e-5
+
+
 def descend(
     height: Callable[[Any], float], slope: Callable[[Any], Any], start: Any, tolerance: float,
     inside: Callable[[Any], bool],
@@ -249,7 +253,7 @@ def descend(
         columns = [(slope(place + step * unit) - gradient) / step for unit in np.eye(place.size)]
         curvature = np.array(columns)
         strengths, axes = np.linalg.eigh((curvature + curvature.T) / 2)
-        move = -axes @ ((axes.T @ gradient) / np.maximum(np.abs(strengths), 1e-3))
+        move = -axes @ ((axes.T @ gradient) / np.maximum(np.abs(strengths), FLAT))
         move *= min(1.0, 0.25 / float(np.linalg.norm(move)))
         for _ in range(30):
             trial = place + move

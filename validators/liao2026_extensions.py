@@ -26,6 +26,8 @@ from .liao2026_ranks import (
     correction_orders,
     draw_context,
     draw_noise,
+    draw_rest,
+    frame_of,
     is_gaussian,
     make_model,
     series_begin,
@@ -82,10 +84,43 @@ def _forms(features: Array, labels: Array, gamma: float) -> dict[str, float]:
     return {"error": float(np.sum(left * left)) / labels.size, "A": float(np.sum(left * labels)) / labels.size / gamma}
 
 
-@simulator(size=SIZE, orders=correction_orders, cost=3.0, covers=("error",))
+#: A rest of this root mean square is rounding.
+ROUNDED = 1e-10
+
+
+@simulator(size=SIZE, orders=correction_orders, cost=3.0, series_from=series_begin, covers=("error", "with_rest"))
 def file_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
-    """The error with the identity and rank parts of a file's weights, without what else the file holds."""
-    return {"error": extended_error(point, rng, count)["error"]}
+    """The error with the identity and rank parts of a file's weights, and with a drawn rest like that of the file.
+
+    The rest is Gaussian, mirrored pairs of its entries independent, with the file's traces of R R^T and R^2; on the
+    span of signal and parts it is the file's own, and so are the products of what it takes out of that.
+    """
+    error = extended_error(point, rng, count)["error"]
+    file = point.get("weights_file")
+    if file is None or not file.spread > ROUNDED:
+        return {"error": error, "with_rest": error}
+    p, n = sizes(point)
+    gamma, f = float(point["gamma"]), centred(point, float(np.sqrt(1 + file.spread**2)))
+    diagonal = float(point.get("diagonal", 0.0))
+
+    def make_run(p: int, n: int) -> Run:
+        mu, vectors, plain = make_model(point, p)
+        controls_of, frame = ContextControls(point, n, mu, vectors), frame_of(point, p, len(file.within))
+
+        def run(source: Generator) -> tuple[dict[str, float], Array]:
+            columns = None if np.any(mu) else LABELS
+            labels = draw_labels(source, n, 0.0, columns)
+            tokens = source.standard_normal((p, n)) + (0.0 if columns else np.outer(mu, labels))
+            logits = plain(tokens, tokens) + file.scale * (tokens.T @ draw_rest(source, file, frame) @ tokens) / p**0.5
+            found = _forms(tokens @ make_attention(logits, f, p, diagonal), labels, gamma)["error"]
+            return {"with_rest": found}, np.zeros(1) if columns else controls_of(tokens, labels)
+
+        return run
+
+    if not np.any(make_model(point, p)[0]):
+        run = make_run(p, n)
+        return {"error": error, **repeat(lambda: run(rng)[0], count)}
+    return {"error": error, **controlled(make_run, ("file_error", p, n, point), rng, count)}
 
 
 #: What the equation of a finite size leaves out, relatively: this over p, and this where the logits' shift is as large

@@ -42,7 +42,7 @@ class KernelControls:
     """
 
     def __init__(self, f: Function, diagonal: float, tokens: int, mu: Array, directions: Sequence[Array]) -> None:
-        self.basis = _basis(np.array(directions))
+        self.basis = vectors_spanned(np.array(directions))
         self.upper = np.triu_indices(len(self.basis) + 1)
         self.means = self._means(f, diagonal, tokens, mu.size, self.basis @ mu)
 
@@ -57,7 +57,7 @@ class KernelControls:
         return found
 
     def _means(self, f: Function, diagonal: float, n: int, p: int, along: Array) -> Array:
-        weight, projections, length2 = _tokens(p, along)
+        weight, projections, length2 = token_nodes(p, along)
         length = np.sqrt(length2)
         # the other token: its product with this one, of mean t.mu and standard deviation |t|
         xi = np.linspace(-REACH, REACH, PRODUCTS)
@@ -110,7 +110,7 @@ def kernel_controls(point: Point, f: Function, p: int, n: int) -> KernelControls
     return _KNOWN[place]
 
 
-def _basis(directions: Array) -> Array:
+def vectors_spanned(directions: Array) -> Array:
     """Orthonormal rows that span the directions; none for directions that are all zero."""
     _, values, rows = np.linalg.svd(directions, full_matrices=False)
     # vectors made from a Gram matrix are known to the square root of rounding
@@ -129,7 +129,7 @@ def _squared_length(dimension: int) -> tuple[Array, Array]:
     return 2 * nodes, vectors[0] ** 2
 
 
-def _tokens(p: int, along: Array) -> tuple[Array, Array, Array]:
+def token_nodes(p: int, along: Array) -> tuple[Array, Array, Array]:
     """Weights, projections and squared lengths of a token t = mu + noise, as a quadrature over its law."""
     rank = len(along)
     nodes, weights = special.roots_hermitenorm(PROJECTIONS[rank])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .liao2026_class_controls import ClassControls, nodes_for
 from .liao2026_controls import length_controls, token_controls
 from .liao2026_kernel_controls import PROJECTIONS, KernelControls, is_suitable
 from .liao2026_model import (
@@ -107,14 +108,35 @@ def frame_of(point: Point, p: int, size: int) -> Array:
 Kernel = Callable[[Array, Array], Array]
 
 
-def centred(point: Point) -> Callable[[Array], Array]:
-    """The nonlinearity less its mean over the logits of noise, which have the standard deviation |s|."""
+def draw_rest(rng: Generator, file: Any, frame: Array) -> Array:
+    """A matrix R with the file's traces of R R^T and R^2, and on the rows of a frame all that the file's R does there.
+
+    Elsewhere it is Gaussian; an entry and its mirror image have one covariance, and are independent of all others.
+    """
+    p, size = frame.shape[1], frame.shape[0]
+    lean = file.square / file.spread**2
+    even, odd = (rng.standard_normal((p, p)) for _ in range(2))
+    rest = np.sqrt((1 + lean) / 4) * (even + even.T) + np.sqrt(max(0.0, 1 - lean) / 4) * (odd - odd.T)
+    rest *= file.spread / np.sqrt(p)
+    # what it takes out of the frame, by its transpose and by itself, along drawn directions beside the frame
+    beside = rng.standard_normal((2 * size, p))
+    beside = np.linalg.qr((beside - beside @ frame.T @ frame).T)[0].T
+    within, onto, into, twice = (np.array(x) for x in (file.within, file.onto, file.into, file.twice))
+    values, vectors = np.linalg.eigh(np.block([[onto, twice], [twice.T, into]]))
+    arms = vectors * np.sqrt(np.maximum(values, 0.0)) @ beside
+    outside = np.eye(p) - frame.T @ frame
+    found: Array = outside @ rest @ outside + frame.T @ (within @ frame + arms[:size]) + arms[size:].T @ frame
+    return found
+
+
+def centred(point: Point, wide: float = 1.0) -> Callable[[Array], Array]:
+    """The nonlinearity less its mean over the logits of noise, of standard deviation |s|, or so many times that."""
     if "nonlinearity" not in point:
         return function_of(point)
     f = make_function(point["nonlinearity"], float(point.get("level", 0.0)), float(point.get("r", 0.0)))
     x = np.linspace(-10.0, 10.0, 200_001)
     density = np.exp(-x * x / 2)
-    mean = float(f(weights_of(point)[0] * x) @ density / density.sum())
+    mean = float(f(wide * weights_of(point)[0] * x) @ density / density.sum())
     return lambda t: f(t) - mean
 
 
@@ -160,26 +182,31 @@ def series_begin(point: Point) -> int:
 
 
 class ContextControls:
-    """Controls of a context at p and n: of its tokens, of their lengths, and of attention by an odd f without weights.
+    """Controls of a context at p and n: of its tokens, of their lengths, and of attention by f without weights.
 
-    The lengths are taken where f or unbalanced labels see them.
+    The lengths are taken where f or unbalanced labels see them; of a function that is not odd the vector of ones too.
     """
 
     def __init__(self, point: Point, n: int, mu: Array, directions: tuple[Array, ...]) -> None:
         mean, name = float(point.get("imbalance", 0.0)), point.get("nonlinearity")
         self.mu, self.directions, self.sees_lengths = mu, directions, name in EVEN or mean != 0
         self.scale, function, self.diagonal = weights_of(point)[0], centred(point), float(point.get("diagonal", 0.0))
-        self.kernel: KernelControls | None = None
+        self.kernel: KernelControls | ClassControls | None = None
 
         def scaled(t: Array) -> Array:
             return function(self.scale * t)
 
         self.f = scaled
         place = (mu.size, n, *sorted((name, str(value)) for name, value in point.items()))
+        rank = int(np.linalg.matrix_rank(np.array(directions)))
         # its means are integrals over the token's projections, in three dimensions at the most
-        if is_suitable(scaled) and np.linalg.matrix_rank(np.array(directions)) <= len(PROJECTIONS) - 1:
+        if is_suitable(scaled) and rank <= len(PROJECTIONS) - 1:
             if place not in _KERNELS:
                 _KERNELS[place] = KernelControls(scaled, self.diagonal, n, mu, directions)
+            self.kernel = _KERNELS[place]
+        elif self.sees_lengths and (nodes := nodes_for(scaled, rank)):
+            if place not in _KERNELS:
+                _KERNELS[place] = ClassControls(scaled, self.diagonal, mu, directions, nodes)
             self.kernel = _KERNELS[place]
 
     def __call__(self, tokens: Array, labels: Array) -> Array:
@@ -195,7 +222,7 @@ class ContextControls:
 
 
 #: Controls of attention matrices by point and size: their means are integrals.
-_KERNELS: dict[Any, KernelControls] = {}
+_KERNELS: dict[Any, KernelControls | ClassControls] = {}
 
 
 def draw_context(point: Point, rng: Generator, n: int, mu: Array, mean: float) -> tuple[Array, Array]:

@@ -107,14 +107,15 @@ class Changes:
         """The part of the attention matrix that is linear in the tokens: row for the key, column for the query."""
         return self.m.a1 * self.tokens * change * self.tokens.T
 
-    def solved(self, kernel):
+    def solved(self, kernel, bulk=G):
         """Equations of what the change ``kernel`` of the attention matrix leaves, its blocks and their images under G.
 
-        With T = G^(-1) (x) I + [[0, sqrt(c) D^T, 0], [sqrt(c) D, 0, 0], [0, 0, P P^T]] and T x = (y, 0, 0) these are
+        G is the matrix of the ``bulk``. With T = G^(-1) (x) I + [[0, sqrt(c) D^T, 0], [sqrt(c) D, 0, 0], [0, 0, P P^T]]
+        and T x = (y, 0, 0) these are
         u = G^(-1) x and x.
         """
         u = [Matrix([response(block, name) for name in self.names]) for block in range(3)]
-        x = [sum((G[i, j] * u[j] for j in range(3)), zeros(len(self.names), 1)) for i in range(3)]
+        x = [sum((bulk[i, j] * u[j] for j in range(3)), zeros(len(self.names), 1)) for i in range(3)]
         right = (
             self.along("y") - kernel.T * x[1] / sqrt(lam),
             -kernel * x[0] / sqrt(lam),
@@ -125,9 +126,9 @@ class Changes:
         return equations, u, x
 
 
-def interpolation(m, u):
+def interpolation(m, u, bulk=G):
     """The error -gamma^2 dA/dgamma: only the bulk knows gamma."""
-    slopes = Matrix(3, 3, lambda i, j: Total(G[i, j], m.gamma))
+    slopes = Matrix(3, 3, lambda i, j: Total(bulk[i, j], m.gamma))
     return -(m.gamma**2) * pairing(slopes, u)
 
 

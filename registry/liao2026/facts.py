@@ -79,7 +79,7 @@ def strong_alignment_error(m, *, null, attention):
     assumes=ASSUMED,
     regime=LIMIT,
     warns=(FAR, STIFF_FIXED),
-    checks=("liao2026_facts.changes",),
+    checks=("liao2026_facts.changes", "liao2026_facts.exchange"),
     identities=lambda: tuple(Equation(own(name), 0, points=(PLACE,)) for name in ("scaled", "flipped", "balanced")),
     marks="AVN",
     notes=("mu -> -mu is one more; a diagonal d scales with t and flips with f.",),

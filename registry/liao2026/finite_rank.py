@@ -1,13 +1,11 @@
 """Interpolation error of attention whose weights are any multiple of the identity plus any finite rank."""
 
-from sympy import Eq, Integer, Piecewise, Rational, diag, sqrt
+from sympy import Eq, Integer, Piecewise, diag
 
-from theorem_engine import Exceeds, Interval, OneOf, Output, Source, result
-from theorem_engine.language.unchecked import Unchecked
+from theorem_engine import Exceeds, OneOf, Source, result
 from theorem_engine.registry.liao2026.bulk import Changes, bulk, interpolation, rank_part
 from theorem_engine.registry.liao2026.finite_size import EPS2, MEANING, SAYS, STIFF, shift_level
-from theorem_engine.registry.liao2026.model import ASSUMED, FILE_SIZE, LIMIT, MODEL, multiple
-from theorem_engine.registry.liao2026.moments import moments_of
+from theorem_engine.registry.liao2026.model import ASSUMED, FILE_SIZE, LIMIT, MODEL
 from theorem_engine.registry.liao2026.notation import (
     A,
     a1,
@@ -18,7 +16,6 @@ from theorem_engine.registry.liao2026.notation import (
     queries,
     rank_file,
     scale,
-    var,
 )
 from theorem_engine.registry.liao2026.resolvent import ERROR
 
@@ -99,57 +96,3 @@ def finite_rank_error(m, *, noise):
         "error": interpolation(m, u),
         "A": A,
     }
-
-
-wide_a1 = var("wide_a1", "a_1^+", "slope of f on the part of its argument that identity and rank parts make")
-wide_b2 = var("wide_b2", "b_+^2", "what that slope leaves of the variance of f")
-
-
-@result(
-    "liao2026.trained-weights-error",
-    title="Interpolation error with the weights of a file, and what is left of them as noise",
-    source=OURS,
-    model=MODEL.only("ratio", "moments", "signal"),
-    given=(gamma, diagonal, rank_file),
-    outputs={
-        "error": ERROR,
-        "with_rest": Output("the error if the rest acted as independent noise in the argument of f", ERROR.range),
-        "moved": Output("with_rest less error: the scale of what the rest may do", Interval(-1, 1)),
-    },
-    needs={"ranked": "liao2026.finite-rank-error"},
-    zeros=(a1, b2, diagonal),
-    requires=(FILE_SIZE,),
-    assumes=ASSUMES,
-    regime=LIMIT,
-    warns=(FAR_RANK, STIFF),
-    checks=(
-        "liao2026_extensions.file_error",
-        Unchecked("with_rest", "moved", because="a scale of what the rest may do, not a statement about the model"),
-    ),
-    marks="DNE",
-    notes=(
-        "W_K^T W_Q = s I + sum k_r q_r^T + R is read from the file: the parts are singular values that stand out of "
-        "the bulk of R, at most eight; the point of the prediction says what they are.",
-        "R of root mean square t s (over its singular values) adds t s xi' to an argument s xi. If xi' were "
-        "independent of all else, f would act with the moments of f(s sqrt(1 + t^2) xi), and its slope on xi alone "
-        "would be smaller by sqrt(1 + t^2): that is with_rest, a scale and no statement. An R of independent entries "
-        "moves simulations in that direction, by a third of it at t = 0.3, tanh, c = 1, gamma = 0.5; a structured R "
-        "may do otherwise.",
-        "What is certain of it: noise has the same law in every orthonormal basis, so that without signal, to second "
-        "order in R, only tr(R R^T)/p and tr(R^2)/p can count; how much of each is not worked out. And the residual of "
-        "ridge regression changes by at most its features' change, |sqrt(error with R) - sqrt(error)| <= "
-        "|X (K_R - K)|/sqrt(n gamma) in the operator norm: a bound that holds always and is above one unless R is "
-        "small beside sqrt(gamma). No tighter one is known to us.",
-    ),
-)
-def trained_weights_error(m, *, ranked):
-    """The error of finite-rank-error for the weights of a file, and how far the rest of them may move it."""
-    rest = 0 if m.weights_file is None else Rational(m.weights_file.spread)
-    if not rest or m.nonlinearity is None:
-        widened = {wide_a1: m.a1, wide_b2: m.b2 + m.a1**2 * rest**2}
-    else:
-        width = sqrt(1 + rest**2)
-        found = moments_of(m.nonlinearity, m.level, m.r, multiple(m) * width)
-        widened = {wide_a1: found.a1 / width, wide_b2: found.rest + found.a1**2 * rest**2 / width**2}
-    whole = {**widened, "error": ranked.at(m), "with_rest": ranked.at(m, a1=wide_a1, b2=wide_b2)}
-    return {**whole, "moved": whole["with_rest"] - whole["error"]}

@@ -8,6 +8,7 @@ a quarter is no part of such a bulk.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,7 +31,9 @@ class FiniteRank(Measured):
     """W_K^T W_Q = scale I + sum k_r q_r^T + rest; vectors in orthonormal coordinates, the first along the file's mu.
 
     ``rest`` is the largest singular value of what is left and ``spread`` their root mean square, both in units of the
-    multiple of the identity.
+    multiple of the identity, and ``square`` is tr(rest^2)/p. On the coordinates, P, the rest acts as ``within`` =
+    P R P^T; what it takes out of them and brings back has the products ``onto`` = P R Q R^T P^T, ``into`` =
+    P R^T Q R P^T and ``twice`` = P R Q R P^T, Q being the projection on all other directions.
     """
 
     source: str
@@ -40,6 +43,11 @@ class FiniteRank(Measured):
     queries: tuple[tuple[float, ...], ...]
     rest: float
     spread: float
+    square: float
+    within: tuple[tuple[float, ...], ...]
+    onto: tuple[tuple[float, ...], ...]
+    into: tuple[tuple[float, ...], ...]
+    twice: tuple[tuple[float, ...], ...]
 
     @property
     def is_near(self) -> bool:
@@ -104,11 +112,30 @@ def split_rank_parts(source: str, product: Array, mu: Array | None = None) -> Fi
     queries = (right[:count].T * np.sqrt(values[:count])).T * math.sqrt(unit)
     along = np.zeros(size) if mu is None else mu / np.linalg.norm(mu)
     frame = _frame(along, np.concatenate([keys, queries]))
+    rest = (left[:, count:] * values[count:]) @ right[count:] / scale
+    spread, square = (
+        float(np.sqrt(np.sum(values[count:] ** 2) / size)) / abs(scale),
+        float(np.sum(rest * rest.T)) / size,
+    )
     return FiniteRank(
         source, size, scale * unit, _rows(keys @ frame.T), _rows(queries @ frame.T),
-        float(values[count]) / abs(scale) if count < size else 0.0,
-        float(np.sqrt(np.sum(values[count:] ** 2) / size)) / abs(scale),
+        float(values[count]) / abs(scale) if count < size else 0.0, spread, square,
+        *_on_frame(rest, frame, spread, square),
     )  # fmt: skip
+
+
+def _on_frame(rest: Array, frame: Array, spread: float, square: float) -> Iterator[tuple[tuple[float, ...], ...]]:
+    """What the rest does on the rows of a frame, and out of them and back; a row of zeros is a direction like any."""
+    import numpy as np
+
+    ahead, back = frame @ rest, frame @ rest.T
+    within = ahead @ frame.T
+    onto, into = ahead @ ahead.T - within @ within.T, back @ back.T - within.T @ within
+    twice = ahead @ back.T - within @ within
+    if not np.any(frame[0]):
+        onto[0, 0] = into[0, 0] = spread**2
+        twice[0, 0] = square
+    return (_rows(found) for found in (within, onto, into, twice))
 
 
 def _standing_out(values: Array, scale: float) -> int:

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from theorem_engine.registry.liao2026.methods import split_rank_parts
 from theorem_engine.validators import liao2026_extensions, liao2026_fresh, liao2026_ranks
+from theorem_engine.validators.liao2026_class_controls import ClassControls
+from theorem_engine.validators.liao2026_kernel_controls import KernelControls
 from theorem_engine.validators.simulator import Simulator
 
 #: A joint test of about thirty statistics: five standard errors are a false alarm in a hundred thousand.
@@ -15,15 +18,24 @@ FAR = 5.0
     [
         {"nonlinearity": "tanh", "snr": 1, "scale": "-1.5", "keys": "0.8,0.3", "queries": "0.6,0.5", "imbalance": 0.5},
         {"nonlinearity": "cos", "snr": 0.7, "imbalance": 0.6},
+        {
+            "nonlinearity": "relu",
+            "snr": 0.5,
+            "keys": "0.5,0.4",
+            "queries": "0.8,0.1",
+            "imbalance": 0.9,
+            "diagonal": 0.4,
+        },
+        {"nonlinearity": "exp-clip", "level": 3, "snr": 1.2, "scale": "0.7"},
     ],
 )
 def test_controls_of_a_context_have_mean_zero(point):
     rng, p, n = np.random.default_rng(0), 14, 12
     mu, vectors, _ = liao2026_ranks.make_model(point, p)
     controls = liao2026_ranks.ContextControls(point, n, mu, vectors)
-    drawn = np.array([controls(*liao2026_ranks.draw_context(point, rng, n, mu, point["imbalance"]))
+    drawn = np.array([controls(*liao2026_ranks.draw_context(point, rng, n, mu, point.get("imbalance", 0.0)))
                       for _ in range(3000)])  # fmt: skip
-    assert (controls.kernel is not None) == (point["nonlinearity"] == "tanh")
+    assert isinstance(controls.kernel, KernelControls if point["nonlinearity"] == "tanh" else ClassControls)
     assert np.all(np.abs(drawn.mean(axis=0)) < FAR * drawn.std(axis=0) / np.sqrt(len(drawn)))
 
 
@@ -47,6 +59,40 @@ def test_a_step_from_a_penalty_that_is_too_small_leads_up():
     }
     assert ends[0.5] > 0.7
     assert ends[5.0] < 4.0
+
+
+def test_a_drawn_rest_has_the_traces_and_the_span_of_the_file():
+    p, rng = 60, np.random.default_rng(6)
+    rest = 0.05 * rng.standard_normal((p, p))
+    file = split_rank_parts("", np.eye(p) + rest - np.trace(rest) / p * np.eye(p), np.eye(p)[0])
+    frame = liao2026_ranks.frame_of({}, 400, 1)
+    drawn = liao2026_ranks.draw_rest(rng, file, frame)
+    beside = drawn - frame.T @ (frame @ drawn @ frame.T) @ frame
+    assert np.sum(drawn * drawn) / 400 == pytest.approx(file.spread**2, rel=0.02)
+    assert np.sum(drawn * drawn.T) / 400 == pytest.approx(file.square, abs=0.02 * file.spread**2)
+    for name, value in {
+        "within": frame @ drawn @ frame.T,
+        "onto": frame @ beside @ beside.T @ frame.T,
+        "into": frame @ beside.T @ beside @ frame.T,
+        "twice": frame @ beside @ beside @ frame.T,
+    }.items():
+        assert value[0, 0] == pytest.approx(getattr(file, name)[0][0], abs=1e-12), name
+
+
+@pytest.mark.parametrize("name", ["tanh", "relu"])
+def test_what_is_said_of_fresh_tokens_has_the_law_that_is_averaged(name):
+    """One context, many drawn tokens: the mean and the variance of what is said, by a series and by drawing."""
+    point, p, rng = {"nonlinearity": name, "snr": 1, "keys": "1,1/2", "queries": "1/2,1"}, 60, np.random.default_rng(7)
+    mu, _, logits = liao2026_ranks.make_model(point, p)
+    f = liao2026_ranks.centred(point)
+    tokens, labels = liao2026_ranks.draw_context(point, rng, 70, mu, 0.0)
+    fitted, line = liao2026_fresh._fit(tokens, labels, logits, f, 0.5), logits(tokens, np.eye(p))
+    for sign in (1, -1):
+        mean, variance = liao2026_fresh.LawOfLogits(line, sign * (line @ mu), f).of_said(fitted)
+        said = fitted @ f(logits(tokens, rng.standard_normal((p, 40_000)) + sign * mu[:, None]))
+        assert abs(said.mean() - mean) < FAR * said.std() / 200
+        # the law of what is said is near a Gaussian's
+        assert abs(said.var() / variance - 1) < FAR * np.sqrt(2.5 / 40_000)
 
 
 def test_corrections_have_the_power_of_what_is_seen():

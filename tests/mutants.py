@@ -1,9 +1,10 @@
 """Every mutant of every entry through the check that users run and, if that leaves it, through the tests of its paper.
 
-    python -m tests.mutants [ID]... [--seconds S] [--jobs N] [--tests] [--out FOLDER] [--table FILE]
+    python -m tests.mutants [ID]... [--seconds S] [--jobs N] [--tests] [--out FOLDER] [--table FILE] [--ledger]
 
-Finished mutants lie in a journal and are not tried again, unless the entry's equations or the effort have changed. The
-table has a row for each entry, and every survivor as a diff below it.
+Finished mutants lie in a journal and are not tried again, unless the entry's equations or the effort have changed; nor
+is what simulators said drawn again while their code, the point and the effort are the same. The table has a row for
+each entry, and every survivor as a diff below it. What the checks said of the entries themselves goes into the ledger.
 """
 
 import argparse
@@ -20,10 +21,12 @@ import theorem_engine as te
 from tests.mutated import VARIABLE
 from theorem_engine.asking.fingerprint import equations_fingerprint, fingerprint
 from theorem_engine.base.errors import TheoremEngineError
+from theorem_engine.checking.campaign import FAMILY_ALARM, Campaign
 from theorem_engine.checking.designed import find_design
 from theorem_engine.checking.evidence import Effort
-from theorem_engine.checking.mutation import EQUIVALENT, NO_NUMBER, REFUTED, SURVIVED, Trial
-from theorem_engine.checking.verdict import FALSE_ALARM
+from theorem_engine.checking.kept import Kept
+from theorem_engine.checking.ledger import write_ledger
+from theorem_engine.checking.mutation import EQUIVALENT, NO_NUMBER, REFUTED, SURVIVED, TOO_SLOW, Trial
 from theorem_engine.sweeping.executors import default_executor
 from theorem_engine.sweeping.journal import Journal
 
@@ -44,11 +47,14 @@ class Task:
     seed: int
     limit: float
     whole: float
+    #: Workers that a user's check of the entry would have: seconds are shared by its points, on so many processors.
+    workers: int
     journal: str
 
     def key(self, name, sites):
         """What makes two trials of a mutant the same; the simulators' code and the engine's are not part of it."""
-        return fingerprint([self.id, self.seconds, self.samples, self.seed, sites, list(name)])[:24]
+        effort = [self.seconds, self.samples, self.seed, self.workers]
+        return fingerprint([self.id, *effort, sites, list(name)])[:24]
 
 
 @dataclass
@@ -60,8 +66,12 @@ class Score:
     points: int
     designed: bool
     fates: list[dict] = field(default_factory=list)
-    #: Whether time ran out before all mutants were tried.
+    #: How many were not reached in the time.
     left: int = 0
+    #: Given points of the entry, and what the check said of the entry there.
+    places: list[dict] = field(default_factory=list)
+    verdicts: list[dict] = field(default_factory=list)
+    seconds: float = 0.0
 
     def count(self, *words):
         """How many came to one of these ends."""
@@ -69,8 +79,8 @@ class Score:
 
     @property
     def real(self):
-        """Mutants that are not the same theorem."""
-        return len(self.fates) - self.count(EQUIVALENT)
+        """Mutants that are not the same theorem, of those whose fate is known."""
+        return len(self.fates) - self.count(EQUIVALENT, TOO_SLOW)
 
 
 def run_task(task):
@@ -78,22 +88,28 @@ def run_task(task):
     entry, journal = te.entry(task.id), Journal(Path(task.journal))
     done = {record["key"]: record for record in journal.records() if "key" in record}
     begin = time.process_time()
+    seconds = None if task.seconds is None else task.workers * task.seconds
     try:
-        trial = Trial(entry, Effort(task.seconds, task.samples, task.seed), FALSE_ALARM, task.limit)
+        effort = Effort(seconds, task.samples, task.seed)
+        trial = Trial(entry, effort, None, task.limit, Kept(journal))
         named = trial.named()
     except TheoremEngineError as error:
         return Score(task.id, f"not tried: {error}", 0, False)
     score = Score(task.id, trial.verdict, len(trial.sites), find_design(entry) is not None)
+    score.places = [dict(site.given) for site in trial.sites]
+    score.verdicts = [site.examined.verdict().to_json() for site in trial.sites]
     sites = [equations_fingerprint(entry, site.given) + fingerprint(dict(site.given)) for site in trial.sites]
-    for name, versions in named.items():
+    # in an order that has nothing to do with the equations: those that time leaves out are like the others
+    for name in sorted(named, key=lambda name: fingerprint(list(name))):
         key = task.key(name, sites)
         if key not in done:
             if time.process_time() - begin > task.whole:
                 score.left += 1
                 continue
-            done[key] = {"key": key, "fate": {"entry": task.id, **trial.fate(versions).to_json()}}
+            done[key] = {"key": key, "fate": {"entry": task.id, **trial.fate(named[name]).to_json()}}
             journal.append(done[key])
         score.fates.append(done[key]["fate"])
+    score.seconds = time.process_time() - begin
     return score
 
 
@@ -130,15 +146,15 @@ def table(scores, words):
     """The table as Markdown, and every survivor as a diff."""
     lines = [
         "# Mutants", "", *words, "",
-        "| entry | check of the entry | points | mutants | equivalent | refuted | no number | by check | by tests | "
-        "survivors |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| entry | check of the entry | points | mutants | equivalent | too slow | refuted | no number | by check | "
+        "by tests | survivors |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]  # fmt: skip
-    total = [0] * 7
+    total = [0] * 8
     for score in scores:
         counts = [
-            len(score.fates), score.count(EQUIVALENT), score.count(REFUTED), score.count(NO_NUMBER),
-            score.count(KILLED_BY_TESTS), score.count(SURVIVED), score.real,
+            len(score.fates), score.count(EQUIVALENT), score.count(TOO_SLOW), score.count(REFUTED),
+            score.count(NO_NUMBER), score.count(KILLED_BY_TESTS), score.count(SURVIVED), score.real,
         ]  # fmt: skip
         total = [a + b for a, b in zip(total, counts, strict=True)]
         points = f"{score.points} {'designed' if score.designed else 'drawn'}"
@@ -156,22 +172,29 @@ def table(scores, words):
 
 
 def _row(name, verdict, points, counts, left):
-    made, equal, refuted, lost, tests, survived, real = counts
+    made, equal, slow, refuted, lost, tests, survived, real = counts
     share = f"{100 * (refuted + lost) / real:.1f} %" if real else ""
-    cells = [name, verdict, points, f"{made}{left}", equal, refuted, lost, share, tests, survived]
+    cells = [name, verdict, points, f"{made}{left}", equal, slow, refuted, lost, share, tests, survived]
     return f"| {' | '.join(map(str, cells))} |"
+
+
+def _as_campaign(score, seed, folder):
+    """What the checks said of an entry itself, as a campaign over it has it."""
+    return Campaign(tuple(score.verdicts), FAMILY_ALARM, seed, 0, folder, points=tuple(score.places))
 
 
 def main(arguments=None):
     """Run and write the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("ids", nargs="*", help="entries, or papers; all without")
-    parser.add_argument("--seconds", type=float, default=20.0, help="for the simulations of an entry")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of a user's check of an entry")
     parser.add_argument("--samples", type=int, help="draws of each simulator at each point, instead of seconds")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=10.0, help="seconds of the processor for a mutant at a point")
     parser.add_argument("--whole", type=float, default=3600.0, help="seconds of the processor for an entry")
+    parser.add_argument("--workers", type=int, default=2, help="processors of that user")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--ledger", action="store_true", help="write what the checks say of the entries themselves")
     parser.add_argument("--tests", action="store_true", help="try survivors by the tests of their paper")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the journal")
     parser.add_argument("--table", type=Path, help="file of the table")
@@ -180,7 +203,8 @@ def main(arguments=None):
     journal = Journal(asked.out / "mutants.jsonl")
     journal.prepare()
     seconds = None if asked.samples is not None else asked.seconds
-    tasks = [Task(id, seconds, asked.samples, asked.seed, asked.limit, asked.whole, str(journal.path)) for id in chosen]
+    effort = (seconds, asked.samples, asked.seed, asked.limit, asked.whole, asked.workers)
+    tasks = [Task(id, *effort, str(journal.path)) for id in chosen]
     pool = default_executor(asked.jobs if len(tasks) > 1 else 1, len(tasks), "", False)
     scores = []
     for score in pool.map(run_task, tasks):
@@ -191,10 +215,16 @@ def main(arguments=None):
         print(
             f"{score.id}: {score.verdict}; {len(score.fates)} mutants, {score.count(EQUIVALENT)} equivalent, {killed} "
             f"killed by check, {score.count(KILLED_BY_TESTS)} by tests, {score.count(SURVIVED)} survive, "
-            f"{score.left} not tried",
+            f"{score.count(TOO_SLOW)} too slow, {score.left} not tried; {score.seconds:.0f} s",
             flush=True,
         )
-    effort = f"{asked.samples} samples" if asked.samples is not None else f"{asked.seconds:g} s of simulation an entry"
+        if asked.ledger:
+            write_ledger(_as_campaign(score, asked.seed, asked.out), datetime.now(UTC).date().isoformat())
+    effort = (
+        f"{asked.samples} samples"
+        if asked.samples is not None
+        else f"as `check ID --seconds {asked.seconds:g}` on {asked.workers} processors"
+    )
     command = " ".join(["python -m tests.mutants", *asked.ids])
     words = [
         f"Made on {datetime.now(UTC).date()} by `{command}`,",

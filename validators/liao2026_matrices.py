@@ -33,6 +33,7 @@ from .simulator import simulator
 
 #: Matrices averaged for one curve of errors.
 MATRICES = 4
+MOST_MATRICES = 16 * MATRICES
 #: Runs of what is small in memory that are drawn together.
 RUNS_AT_ONCE = 256
 
@@ -153,7 +154,7 @@ def spectral_forms(point: Point, rng: Generator, count: int) -> dict[str, Array]
     return controlled(make_run, ("spectral_forms", p, n, point), rng, count)
 
 
-@simulator(size=SIZE, orders=(1.0,), cost=3.0, covers=("snr_low", "snr_high", "best_ratio_snr"))
+@simulator(size=SIZE, orders=(1.0,), cost=3.0, series_from=100, covers=("snr_low", "snr_high", "best_ratio_snr"))
 def reversal_window(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Where attention whose weights see mu perfectly has the lower error, and where the ratio of errors is largest.
 
@@ -161,6 +162,9 @@ def reversal_window(point: Point, rng: Generator, count: int) -> dict[str, Array
     f without linear part sees nothing. X = mu y^T + Z changes X^T X by rank two, so that one decomposition of Z gives
     the error of ridge at all strengths; forms of its resolvent are averaged over the directions of y and mu.
     The ends of the window are left out with ``weights``, which need not see mu perfectly, and where there are none.
+
+    The place of a top is no linear function of what is averaged: where it jumps from run to run its mean is off by the
+    square of that. Runs are made of so many matrices that it does not, and refused where that takes too many.
     """
     p, n = sizes(point)
     gamma, f = float(point["gamma"]), function_of(point)
@@ -179,24 +183,28 @@ def reversal_window(point: Point, rng: Generator, count: int) -> dict[str, Array
         # forms of h = Z^T mh/sqrt(n) and of yh, then their slopes in gamma
         return [null, poles.mean(), values @ poles / p, -(poles**2).mean(), -(values @ poles**2) / p]
 
-    def run(source: Generator, with_ends: bool) -> tuple[float, float, float]:
+    def run(source: Generator, with_ends: bool, matrices: int = MATRICES) -> tuple[float, float, float]:
         # several matrices for one curve: the top of a flat one would jump from matrix to matrix
-        null, a, d, da, dd = np.mean([averages(source, with_ends) for _ in range(MATRICES)], axis=0)
+        null, a, d, da, dd = np.mean([averages(source, with_ends) for _ in range(matrices)], axis=0)
         ridge = gamma**2 * _slope_of_form((a, 0.0, d), (da, 0.0, dd), np.sqrt(strengths))
-        wins = np.flatnonzero(share * null < ridge)
-        first, last = (strengths[wins[0]], strengths[wins[-1]]) if wins.size else (np.inf, 0.0)
-        return _top(strengths, ridge / share), first, last
+        top = _top(strengths, ridge / share)
+        return top, *(_ends(strengths, np.log(ridge / (share * null))) if with_ends else (0.0, 0.0))
 
     key = tuple(sorted((k, str(v)) for k, v in point.items()))
     if key not in _HAS_ENDS:
-        # random numbers of their own: whether the ends are sampled does not depend on the samples
+        # random numbers of their own: what is sampled, and from how many matrices, does not depend on the samples
         source = np.random.default_rng(20260219)
         ends = np.array([run(source, True)[1:] for _ in range(0 if "weights" in point else 2)])
         _HAS_ENDS[key] = ends.size > 0 and bool(np.all((ends > 1e-2) & (ends < 1e3)))
-    has_ends = _HAS_ENDS[key]
+        tops = np.array([run(source, False)[0] for _ in range(TOPS)])
+        jump = tops.std(ddof=1) / tops.mean() if tops.any() else 0.0
+        _MATRICES[key] = MATRICES * max(1, int(np.ceil((jump / STEADY) ** 2)))
+    has_ends, matrices = _HAS_ENDS[key], _MATRICES[key]
+    if matrices > MOST_MATRICES:
+        raise ValueError("the ratio of errors is so flat in the signal that no sample of this size shows its top")
 
     def one() -> dict[str, float]:
-        best, first, last = run(rng, has_ends)
+        best, first, last = run(rng, has_ends, matrices)
         # a run without a window has shrunk it to a point
         low, high = (first, last) if last > 0 else (best, best)
         return {"best_ratio_snr": best, **({"snr_low": low, "snr_high": high} if has_ends else {})}
@@ -205,6 +213,9 @@ def reversal_window(point: Point, rng: Generator, count: int) -> dict[str, Array
 
 
 _HAS_ENDS: dict[Any, bool] = {}
+_MATRICES: dict[Any, int] = {}
+#: Runs that show how much the place of a top jumps, and the share of it that it may.
+TOPS, STEADY = 12, 0.1
 
 
 def _squared_singular_values(matrix: Array) -> Array:
@@ -220,6 +231,21 @@ def _slope_of_form(forms: Any, slopes: Any, s: Any) -> Any:
     below = (1 + s * b) ** 2 + s**2 * a * (1 - d)
     slope = 2 * (1 + s * b) * s * db + s**2 * (da * (1 - d) - a * dd)
     return -(da * below - a * slope) / below**2
+
+
+def _ends(places: Array, lead: Array) -> tuple[float, float]:
+    """Where a curve on a geometric grid is positive first and last, between the grid's places by a straight line."""
+    above = np.flatnonzero(lead > 0)
+    if not above.size:
+        return np.inf, 0.0
+
+    def crossing(outside: int, inside: int) -> float:
+        if not 0 <= outside < places.size:
+            return float(places[inside])
+        share = lead[inside] / (lead[inside] - lead[outside])
+        return float(places[inside] * (places[outside] / places[inside]) ** share)
+
+    return crossing(above[0] - 1, above[0]), crossing(above[-1] + 1, above[-1])
 
 
 def _top(places: Array, curve: Array) -> float:

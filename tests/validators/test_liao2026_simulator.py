@@ -380,6 +380,20 @@ def test_the_window_of_reversal_is_that_of_the_closed_form():
     assert np.all(even["best_ratio_snr"] == 0)
 
 
+def test_ends_of_a_window_lie_between_the_places_of_the_grid():
+    """On a coarse grid the sign changes of 2 - |log s| are found exactly; ends off the grid are its own."""
+    places = np.geomspace(0.01, 100, 12)
+    assert matrices._ends(places, 2 - np.abs(np.log(places))) == pytest.approx((np.exp(-2), np.exp(2)), rel=1e-12)
+    assert matrices._ends(places, np.ones(12)) == (places[0], places[-1])
+    assert matrices._ends(places, -np.ones(12)) == (np.inf, 0.0)
+
+
+def test_a_top_that_jumps_from_run_to_run_is_refused():
+    point = {"p": 40, "n": 160, "gamma": 0.1, "nonlinearity": "tanh", "weights": "aligned"}
+    with pytest.raises(ValueError, match="so flat in the signal"):
+        matrices.reversal_window(point, rng(35), 2)
+
+
 def test_the_error_at_all_strengths_is_that_of_ridge_itself():
     """The rank-two formula of reversal_window against the regression as defined."""
     source = rng(34)

@@ -173,17 +173,30 @@ def _pairs(
     """Entries and the points they are checked at."""
     pairs = []
     for entry in chosen:
-        design = find_design(entry) if designed and not fixed else None
-        if design is not None:
-            # a random prediction is drawn by the seed of the campaign
-            drawn: dict[str, Any] = dict.fromkeys(random_letters(entry), seed)
-            places = [{**drawn, **point} for point in design.points]
-        else:
+        places = designed_places(entry, seed) if designed and not fixed else None
+        if places is None:
             places = [dict(fixed)] if fixed else campaign_points(entry, points, seed)
         pairs += [(entry, place) for place in places]
     if with_figures:
         pairs += [(find_entry(id), dict(point)) for figure in figures() for id, point in figure.settings]
     return pairs
+
+
+def share_of(seconds: float | None, workers: int, checks: int) -> float | None:
+    """Seconds of each of so many checks."""
+    return None if seconds is None else round(workers * seconds / max(1, checks), 3)
+
+
+def alarm_of(checks: int) -> float:
+    """The probability of a false alarm that each check may have: half of the campaign's is for second looks."""
+    return FAMILY_ALARM / (2 * max(1, checks))
+
+
+def designed_places(entry: Entry, seed: int) -> list[dict[str, Any]] | None:
+    """The designed points of an entry, if it has any; a random prediction is drawn by the seed of the campaign."""
+    design = find_design(entry)
+    drawn: dict[str, Any] = dict.fromkeys(random_letters(entry), seed)
+    return None if design is None else [{**drawn, **point} for point in design.points]
 
 
 def _run(
@@ -196,9 +209,8 @@ def _run(
     progress: bool,
     executor: Executor | None,
 ) -> Campaign:
-    share = None if seconds is None or samples is not None else round(workers * seconds / max(1, len(pairs)), 3)
-    # half of the false-alarm rate is kept for the second look
-    alarm = FAMILY_ALARM / (2 * max(1, len(pairs)))
+    share = None if samples is not None else share_of(seconds, workers, len(pairs))
+    alarm = alarm_of(len(pairs))
     path = str(journal.path)
     tasks = [Task(e.id, point, share, samples, seed, alarm, path, check_fingerprint(e, point)) for e, point in pairs]
     done, set_aside = finished_checks(journal)

@@ -9,8 +9,9 @@ that the registry never hears of, and is evaluated like any other.
 from __future__ import annotations
 
 import math
+import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -95,21 +96,26 @@ class Mutant:
 
     def evaluate_all(self, points: Sequence[Point], seconds: float | None = PATIENCE) -> list[dict[str, Any] | None]:
         """The same at many points of one choice of options, planned and compiled once."""
-        found: list[dict[str, Any] | None] = []
+        return [outputs for outputs, _ in self.evaluations(points, seconds)]
+
+    def evaluations(
+        self, points: Iterable[Point], seconds: float | None = PATIENCE
+    ) -> Iterator[tuple[dict[str, Any] | None, bool]]:
+        """The same point by point, as they are asked for, each with whether the time did not suffice."""
         runs: dict[int, Any] = {}
         for point in points:
+            outputs, begin = None, time.process_time()
             try:
                 with warnings.catch_warnings(), time_limit(seconds, of_cpu=True):
                     warnings.simplefilter("ignore")
                     statement = self.statement_at(point)
                     if id(statement) not in runs:
                         runs[id(statement)] = get_backend("float64").compile(_plan(statement))
-                run = runs[id(statement)]
+                    outputs = _outputs(statement, runs[id(statement)], point)
             except Exception:  # a wrong formula may fail in any way: then it refutes itself
-                found.append(None)
-            else:
-                found.append(_outputs(statement, run, point, seconds))
-        return found
+                outputs = None
+            is_late = seconds is not None and time.process_time() - begin >= seconds
+            yield outputs, outputs is None and is_late
 
     def statement_at(self, point: Point) -> Statement:
         """Its equations at a point, conditions that only the change has brought in decided by the point's values."""
@@ -160,19 +166,15 @@ def _plan(statement: Statement) -> Any:
     return make_plan(statement.given, statement.equations, statement.targets(), statement.owner)
 
 
-def _outputs(statement: Statement, run: Any, point: Point, seconds: float | None) -> dict[str, Any] | None:
+def _outputs(statement: Statement, run: Any, point: Point) -> dict[str, Any] | None:
     import numpy as np
 
     backend = get_backend("float64")
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), time_limit(seconds, of_cpu=True):
-            warnings.simplefilter("ignore")
-            results = run(*[backend.number(v) for v in point.values])
-        plain = {s: _number(v) for s, v in zip(statement.targets(), results, strict=True)}
-        outputs = {name: assemble(shape, plain) for name, shape in statement.outputs.items()}
-        flat = flat_outputs(outputs)
-    except Exception:  # a wrong formula may fail in any way: then it refutes itself
-        return None
+    with np.errstate(all="ignore"):
+        results = run(*[backend.number(v) for v in point.values])
+    plain = {s: _number(v) for s, v in zip(statement.targets(), results, strict=True)}
+    outputs = {name: assemble(shape, plain) for name, shape in statement.outputs.items()}
+    flat = flat_outputs(outputs)
     return None if any(isinstance(v, float) and math.isnan(v) for v in flat.values()) else flat
 
 

@@ -8,30 +8,36 @@ same theorem written otherwise.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from theorem_engine.asking.point import Point, read_point
-from theorem_engine.base.errors import TheoremEngineError, ValidityWarning
-from theorem_engine.checking.campaign import campaign_points
-from theorem_engine.checking.comparison import AGREES, CANNOT_TELL, DISAGREES, judge, normal_threshold
-from theorem_engine.checking.designed import find_design
-from theorem_engine.checking.evidence import Effort, Row, flat_outputs
+from theorem_engine.asking.point import Point
+from theorem_engine.base.errors import TheoremEngineError
+from theorem_engine.checking.campaign import alarm_of, campaign_points, designed_places, share_of
+from theorem_engine.checking.comparison import AGREES, CANNOT_TELL, DISAGREES
+from theorem_engine.checking.evidence import Effort, Evidence, Redraw, Row
+from theorem_engine.checking.kept import Kept
 from theorem_engine.checking.mutants import PATIENCE, Mutant, differs, mutants, original
-from theorem_engine.checking.outcome import outcomes, overall
 from theorem_engine.checking.simulation import gather
-from theorem_engine.checking.simulators import random_letters
+from theorem_engine.checking.simulators import named_simulators
+from theorem_engine.checking.verdict import Examined, examine
 from theorem_engine.language.entry import Entry
 
 REFUTED, NO_NUMBER, SURVIVED, EQUIVALENT = "refuted", "no number", "survived", "equivalent"
+#: One whose number does not come in the time of a campaign: what a check would say of it is not known.
+TOO_SLOW = "too slow"
 #: Digits in which a mutant must equal its entry to count as the same theorem, of those that are worked out.
 DIGITS, AGREEING = 30, 25
 #: Seconds of the processor for these digits at a point.
 FOR_DIGITS = 10.0
 #: Simulators that see the prediction draw anew for a mutant: a part of what a check draws first, which shows most.
 LOOKS = (0.1, 1.0)
+#: A mutant may take so many times as long as its entry, and at least so many seconds; where it is too slow at so many
+#: points the others are not tried.
+TIMES, QUICK, SLOW_POINTS = 5.0, 2.0, 2
 #: Points of an entry that has no designed ones.
 DRAWN = 3
 #: Characters of an equation that a survivor is shown with.
@@ -40,21 +46,38 @@ SHOWN = 400
 
 @dataclass
 class Site:
-    """A point of an entry and all that was measured there."""
+    """A point of an entry, all that was measured there, and what its mutants need beside it."""
 
     given: dict[str, Any]
-    point: Point
-    true: Mapping[str, Any]
-    errors: Mapping[str, float]
+    examined: Examined
     #: What simulators say that see nothing of the prediction, and those that do.
     fixed: list[Row]
     told: list[Row]
-    problems: list[str]
-    #: Whether the entry says itself that it is not exact here: then a check disagrees with nothing.
-    is_warned: bool = False
-    verdict: str = ""
+    #: Outputs that simulators are told; none where they compare with random predictions.
+    takes: frozenset[str] | None
+    #: Seconds of the processor that the entry itself took, planned and compiled anew.
+    took: float = 0.0
     digits: dict[Any, Any] | None = field(default=None, repr=False)
     has_digits: bool = False
+
+    @property
+    def point(self) -> Point:
+        """The point, read."""
+        return self.examined.point
+
+    @property
+    def true(self) -> Mapping[str, Any]:
+        """What the entry itself predicts."""
+        return self.examined.predicted
+
+    @property
+    def verdict(self) -> str:
+        """What the check says of the entry itself."""
+        return self.examined.verdict().verdict
+
+    def is_told_the_same(self, wrong: Mapping[str, Any]) -> bool:
+        """Whether simulators that see some outputs would say of a mutant what they said of the entry."""
+        return self.takes is not None and not differs(self.true, wrong, dict.fromkeys(self.takes, 0.0))
 
 
 @dataclass(frozen=True)
@@ -74,58 +97,48 @@ class Fate:
         return dict(vars(self))
 
 
-def sites_of(entry: Entry, effort: Effort, false_alarm: float) -> list[Site]:
-    """The points that a check of the entry runs, with what its simulators say there."""
-    design = find_design(entry)
-    if design is None:
-        places: list[dict[str, Any]] = campaign_points(entry, DRAWN, effort.seed)
-    else:
-        drawn: dict[str, Any] = dict.fromkeys(random_letters(entry), effort.seed)
-        places = [{**drawn, **point} for point in design.points]
-    share = None if effort.seconds is None else effort.seconds / len(places)
-    found = (_site(entry, place, replace(effort, seconds=share), false_alarm) for place in places)
+def sites_of(entry: Entry, effort: Effort, false_alarm: float | None, kept: Kept | None = None) -> list[Site]:
+    """The points that a check of the entry runs, with what its simulators say there: each has its part of the seconds.
+
+    Without a probability of a false alarm it is that of a campaign over this entry alone.
+    """
+    places = designed_places(entry, effort.seed) or campaign_points(entry, DRAWN, effort.seed)
+    each = replace(effort, seconds=share_of(effort.seconds, 1, len(places)))
+    alarm = alarm_of(len(places)) if false_alarm is None else false_alarm
+    found = (_site(entry, place, each, alarm, kept) for place in places)
     return [site for site in found if site is not None]
 
 
-def _site(entry: Entry, given: dict[str, Any], effort: Effort, false_alarm: float) -> Site | None:
-    from theorem_engine.asking.evaluation import named_point
-    from theorem_engine.asking.prediction import predict
-    from theorem_engine.checking.verdict import statistical_errors, without_rounding
+def _site(entry: Entry, given: dict[str, Any], effort: Effort, false_alarm: float, kept: Kept | None) -> Site | None:
+    def gathered(entry: Entry, named: Any, predicted: Any, planned: Effort, redraw: Redraw) -> Evidence:
+        return gather(entry, named, predicted, planned, redraw) if kept is None else kept.gather(
+            entry, named, predicted, planned, redraw
+        )  # fmt: skip
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ValidityWarning)
-        try:
-            point = read_point(entry, given)
-        except TheoremEngineError:
-            return None
-    is_warned = any(issubclass(warning.category, ValidityWarning) for warning in caught)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            prediction = predict(entry.id, **given)
-            true = without_rounding(prediction, flat_outputs(prediction.outputs))
-            errors = statistical_errors(entry, point)
-        except TheoremEngineError:
-            # a theorem without a number here has no mutants to be told from
-            return None
-        named = named_point(entry, point)
-        fixed = gather(entry, named, true, effort, None, lambda simulator: not _sees(simulator))
-        seeing = gather(entry, named, true, effort, original(entry, dict(point.options)).redraw(point), _sees)
-    is_warned = is_warned or prediction.error_kind == "approximate"
-    site = Site(given, point, true, errors, fixed.rows, seeing.rows, [*fixed.problems, *seeing.problems], is_warned)
-    site.verdict = _verdict(site, [*site.fixed, *site.told], true, false_alarm)
+    try:
+        examined = examine(entry, given, effort, false_alarm, gathered)
+    except TheoremEngineError:
+        return None
+    if not examined.predicted:
+        # a theorem without a number here has no mutants to be told from
+        return None
+    simulators = dict(named_simulators(entry))
+    seeing = {name: simulator for name, simulator in simulators.items() if _sees(simulator)}
+    rows = examined.evidence.rows
+    takes = frozenset(o for s in seeing.values() for o in s.takes if o in examined.predicted)
+    is_random = any(simulator.random_letter for simulator in seeing.values())
+    site = Site(
+        given, examined, [r for r in rows if r.simulator not in seeing], [r for r in rows if r.simulator in seeing],
+        None if is_random else takes,
+    )  # fmt: skip
+    begin = time.process_time()
+    original(entry, dict(examined.point.options)).evaluate_all([examined.point], None)
+    site.took = time.process_time() - begin
     return site
 
 
 def _sees(simulator: Any) -> bool:
     return bool(simulator.takes or simulator.random_letter)
-
-
-def _verdict(site: Site, rows: Sequence[Row], predicted: Mapping[str, Any], false_alarm: float) -> str:
-    from theorem_engine.checking.verdict import with_own_error
-
-    compared = judge([with_own_error(row, site.errors) for row in rows], predicted, false_alarm)
-    return overall(outcomes(compared, list(predicted)), site.problems, site.is_warned)[0]
 
 
 @dataclass
@@ -134,14 +147,13 @@ class Trial:
 
     entry: Entry
     effort: Effort
-    false_alarm: float
+    false_alarm: float | None = None
     seconds: float = PATIENCE
+    kept: Kept | None = None
     sites: list[Site] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        planned = normal_threshold(self.false_alarm / 4)
-        self.effort = replace(self.effort, threshold=planned)
-        self.sites = sites_of(self.entry, self.effort, self.false_alarm)
+        self.sites = sites_of(self.entry, self.effort, self.false_alarm, self.kept)
 
     @property
     def verdict(self) -> str:
@@ -169,39 +181,47 @@ class Trial:
     def fate(self, versions: Sequence[tuple[Mutant, list[Site]]]) -> Fate:
         """A mutant is refuted if the check disagrees at any point; one without a number anywhere is told as such."""
         mutant = versions[0][0]
-        lost, moved = 0, False
-        for version, sites in versions:
-            for site, wrong in zip(sites, version.evaluate_all([s.point for s in sites], self.seconds), strict=True):
+        lost, slow = 0, 0
+        moved: list[tuple[Mutant, Site, dict[str, Any]]] = []
+        for version, places in versions:
+            # the quickest point first: most mutants are refuted wherever they are tried
+            sites = sorted(places, key=lambda site: site.took)
+            runs = version.evaluations([s.point for s in sites], self._limit(sites))
+            for site, (wrong, is_slow) in zip(sites, runs, strict=True):
+                slow += is_slow
+                if slow >= SLOW_POINTS:
+                    break
                 if wrong is None or set(wrong) != set(site.true):
-                    lost += 1
-                    continue
-                if not differs(site.true, wrong):
-                    continue
-                moved = True
-                if self._refutes(site, version, wrong):
-                    return Fate(mutant.kind, mutant.place, REFUTED, _point_text(site.given))
-        if moved:
-            return self._survivor(mutant, "moves what is predicted, by less than the check reports")
+                    lost += not is_slow
+                elif differs(site.true, wrong):
+                    moved.append((version, site, wrong))
+                    rows = [*site.fixed, *(site.told if site.is_told_the_same(wrong) else [])]
+                    if site.examined.overall(rows, wrong) == DISAGREES:
+                        return Fate(mutant.kind, mutant.place, REFUTED, _point_text(site.given))
+        for version, site, wrong in moved:
+            if site.told and not site.is_told_the_same(wrong) and self._told_refutes(site, version, wrong):
+                return Fate(mutant.kind, mutant.place, REFUTED, _point_text(site.given))
         if lost:
             return Fate(mutant.kind, mutant.place, NO_NUMBER, f"no number at {lost} of {len(self.sites)} points")
+        if slow:
+            return self._survivor(mutant, f"no number in {self._limit(self.sites):.0f} s", TOO_SLOW)
+        if moved:
+            return self._survivor(mutant, "moves what is predicted, by less than the check reports")
         if all(self._is_equal(version, site) for version, sites in versions for site in sites[:1]):
             return Fate(mutant.kind, mutant.place, EQUIVALENT, f"equal in {AGREEING} digits")
         return self._survivor(mutant, "moves nothing that is predicted at these points")
 
-    def _refutes(self, site: Site, mutant: Mutant, wrong: Mapping[str, Any]) -> bool:
-        from theorem_engine.asking.evaluation import named_point
+    def _limit(self, sites: Sequence[Site]) -> float:
+        """Seconds of the processor for a mutant at a point: several times what the entry itself takes there."""
+        return min(self.seconds, max(QUICK, TIMES * max(site.took for site in sites)))
 
-        if _verdict(site, site.fixed, wrong, self.false_alarm) == DISAGREES:
-            return True
-        if not site.told:
-            return False
-        named = named_point(self.entry, site.point)
+    def _told_refutes(self, site: Site, mutant: Mutant, wrong: Mapping[str, Any]) -> bool:
         for part in LOOKS:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                effort = self._part_of(part)
-                seeing = gather(self.entry, named, wrong, effort, mutant.redraw(site.point), _sees)
-            if _verdict(site, [*site.fixed, *seeing.rows], wrong, self.false_alarm) == DISAGREES:
+                effort, redraw = self._part_of(part), mutant.redraw(site.point)
+                seeing = gather(self.entry, site.examined.named, wrong, effort, redraw, _sees)
+            if site.examined.overall([*site.fixed, *seeing.rows], wrong) == DISAGREES:
                 return True
         return False
 
@@ -223,8 +243,8 @@ class Trial:
             return False
         return all(same(value, wrong.get(symbol)) for symbol, value in site.digits.items())
 
-    def _survivor(self, mutant: Mutant, why: str) -> Fate:
-        return Fate(mutant.kind, mutant.place, SURVIVED, why, diff_of(mutant))
+    def _survivor(self, mutant: Mutant, why: str, word: str = SURVIVED) -> Fate:
+        return Fate(mutant.kind, mutant.place, word, why, diff_of(mutant))
 
 
 def same(first: Any, second: Any) -> bool:

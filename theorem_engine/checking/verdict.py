@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,7 +32,7 @@ from theorem_engine.checking.comparison import (
     normal_threshold,
     short,
 )
-from theorem_engine.checking.evidence import Effort, Evidence, Row, flat_outputs, read_effort
+from theorem_engine.checking.evidence import Effort, Evidence, Redraw, Row, flat_outputs, read_effort
 from theorem_engine.checking.outcome import Outcome, outcomes, overall
 from theorem_engine.checking.simulation import gather, time_limit
 from theorem_engine.checking.simulators import random_letters, split_variants, unchecked_outputs
@@ -145,6 +145,56 @@ def check(
 
 def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_alarm: float) -> Verdict:
     """The verdict with a given probability of a false alarm; bad input is an error, all else becomes a reason."""
+    return examine(entry, point, effort, false_alarm).verdict()
+
+
+#: What has the simulators of an entry speak at a point, as ``gather`` does.
+Gather = Callable[[Entry, Mapping[str, Any], Mapping[str, Any], Effort, Redraw], Evidence]
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A point of an entry: what is predicted there, and what its simulators say."""
+
+    entry: Entry
+    point: Point
+    named: Mapping[str, Any]
+    effort: Effort
+    false_alarm: float
+    predicted: Mapping[str, Any]
+    #: Errors of predictions that are means over random numbers.
+    errors: Mapping[str, float]
+    evidence: Evidence
+    #: Warnings about the point.
+    notes: tuple[str, ...] = ()
+    #: Whether the entry says itself that it is not exact here: then a check disagrees with nothing.
+    is_warned: bool = False
+    seconds: float = 0.0
+
+    def compared(self, rows: Sequence[Row], predicted: Mapping[str, Any]) -> tuple[Comparison, ...]:
+        """Rows of simulators against a prediction."""
+        return tuple(judge([with_own_error(row, self.errors) for row in rows], predicted, self.false_alarm))
+
+    def overall(self, rows: Sequence[Row], predicted: Mapping[str, Any]) -> str:
+        """The verdict on a prediction, a wrong one maybe, by these rows."""
+        found = outcomes(self.compared(rows, predicted), list(predicted))
+        return overall(found, self.evidence.problems, self.is_warned)[0]
+
+    def verdict(self) -> Verdict:
+        """The verdict on the entry itself."""
+        rows = self.compared(self.evidence.rows, self.predicted)
+        found = outcomes(rows, list(self.predicted), unchecked_outputs(self.entry))
+        verdict, reason = overall(found, self.evidence.problems, self.is_warned)
+        return Verdict(
+            self.entry.id, verdict, reason, rows, self.named, self.effort.seed, sum(r.samples for r in rows),
+            self.seconds, self.false_alarm, self.effort.variants, (*self.notes, *self.evidence.problems), found,
+        )  # fmt: skip
+
+
+def examine(
+    entry: Entry, point: Mapping[str, Any], effort: Effort, false_alarm: float, gathered: Gather = gather
+) -> Examined:
+    """A point with its prediction and all that its simulators say; one without a prediction has a reason instead."""
     from theorem_engine.asking.evaluation import named_point
     from theorem_engine.asking.prediction import predict
 
@@ -170,14 +220,11 @@ def check_point(entry: Entry, point: Mapping[str, Any], effort: Effort, false_al
             evidence.problems.append(f"the theorem gives no number here: {error}")
         else:
             planned = replace(effort, threshold=normal_threshold(false_alarm / max(1, min(4, len(predicted)))))
-            evidence = gather(entry, named, predicted, planned, redraw)
+            evidence = gathered(entry, named, predicted, planned, redraw)
             is_doubtful = prediction.error_kind == "approximate"
-    rows = judge([with_own_error(row, errors) for row in evidence.rows], predicted, false_alarm)
-    found = outcomes(rows, list(predicted), unchecked_outputs(entry))
-    verdict, reason = overall(found, evidence.problems, is_warned=bool(notes) or is_doubtful)
-    return Verdict(
-        entry.id, verdict, reason, rows, named, effort.seed, sum(r.samples for r in rows),
-        time.perf_counter() - begin, false_alarm, effort.variants, (*notes, *evidence.problems), found,
+    return Examined(
+        entry, read, named, effort, false_alarm, predicted, errors, evidence, notes, bool(notes) or is_doubtful,
+        time.perf_counter() - begin,
     )  # fmt: skip
 
 

@@ -127,7 +127,7 @@ def test_the_table_counts_and_shows_survivors():
         for word in (REFUTED, REFUTED, NO_NUMBER, EQUIVALENT, SURVIVED)
     ]
     text = table([Score("paper.entry", "agrees", 3, True, fates)], ["Words."])
-    assert "| paper.entry | agrees | 3 designed | 5 | 1 | 2 | 1 | 75.0 % | 0 | 1 |" in text
+    assert "| paper.entry | agrees | 3 designed | 5 | 1 | 0 | 2 | 1 | 75.0 % | 0 | 1 |" in text
     assert text.count("+ a = -b") == 1
 
 

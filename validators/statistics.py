@@ -34,7 +34,9 @@ TRUSTED = 16
 #: Samples are this many times as many as the pilot's spread asks for, against a spread it underestimated.
 SAFETY = 1.5
 #: Where other work takes the processor away, seconds on the wall count for at least one in so many.
-BUSY = 4.0
+BUSY = 10.0
+#: Seconds from which on a single sample is dear.
+DEAR = 0.1
 
 
 def working_clock() -> Callable[[], float]:
@@ -257,8 +259,9 @@ def extrapolate_series(
 def batch_size(draw: Draw, seed: int, stream: str, budget: int = MEMORY, hurried: bool = True) -> int:
     """Samples that fit the memory budget, from what a few of them take at their peak; a power of two.
 
-    Where samples are dear and there is a clock to obey (``hurried``), one of them has to do. Without one, the answer
-    is the same on every machine: samples depend on the blocks they are drawn in.
+    Where samples are dear and there is a clock to obey (``hurried``), one of them has to do, after a first one: what
+    that fits and keeps is no part of the others. Without a clock, the answer is the same on every machine: samples
+    depend on the blocks they are drawn in.
 
     >>> batch_size(lambda rng, count: {"x": rng.random((count, 1000)).sum(axis=1)}, 0, "x", budget=2**20)
     64
@@ -269,16 +272,15 @@ def batch_size(draw: Draw, seed: int, stream: str, budget: int = MEMORY, hurried
     try:
         each, clock = 1.0, working_clock()
         # the first sample may import what it needs; what other threads take meanwhile is rarely there twice
-        looks = (1, PROBE) if hurried else (1, PROBE, PROBE)
+        looks = [1, PROBE] if hurried else [1, PROBE, PROBE]
         for look, probe in enumerate(looks):
             before = tracemalloc.get_traced_memory()[0]
             tracemalloc.reset_peak()
             draw(generator(seed, stream + ":memory", probe), probe)
             found = max(1.0, (tracemalloc.get_traced_memory()[1] - before) / probe)
             each = min(each, found) if look == 2 else found
-            if hurried and clock() > 0.1:
-                # one sample is dear enough: what it takes bounds what each of many takes
-                break
+            if hurried and look == 0 and clock() > DEAR:
+                looks[1] = 1
     finally:
         if not was_tracing:
             tracemalloc.stop()

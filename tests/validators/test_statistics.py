@@ -124,6 +124,25 @@ def _normal(rng, count):
     return {"x": rng.standard_normal(count)}
 
 
+def test_what_a_first_sample_fits_and_keeps_is_no_part_of_the_memory_of_the_others(monkeypatch):
+    """A simulator that fits controls when first called is drawn in blocks as large as its samples allow."""
+    import numpy as np
+
+    kept, counts = [], []
+
+    def draw(rng, count):
+        counts.append(count)
+        if not kept:
+            kept.append(np.ones(2**22))
+            until = statistics.working_clock()
+            while until() < 1.5 * statistics.DEAR:
+                pass
+        return {"x": rng.random((count, 1000)).sum(axis=1)}
+
+    assert batch_size(draw, 0, "x", budget=2**24) >= 512
+    assert counts == [1, 1]
+
+
 def test_a_sample_of_fixed_size_does_not_look_at_the_clock():
     def clock():
         return next(ticks)
@@ -149,7 +168,7 @@ def test_a_sample_ends_with_its_seconds():
 
 
 def test_seconds_that_others_work_count_little():
-    """What a check gets for its seconds is the same on a busy machine; a wait counts for a quarter."""
+    """What a check gets for its seconds is the same on a busy machine; a wait counts for a part."""
     clock, begin = working_clock(), time.perf_counter()
     time.sleep(0.4)
     waited = time.perf_counter() - begin

@@ -231,7 +231,10 @@ def empirical_risk(point: Point, rng: Generator, count: int) -> dict[str, Array]
     return _collect(rows)
 
 
-@simulator(size=SIZE, own_size=True, orders=(1.0,), cost=3.0, covers=("risk", "train_error", "m_v", "q_v", "V_v"))
+@simulator(
+    size=SIZE, own_size=True, orders=(1.0,), cost=3.0, whole=True,
+    covers=("risk", "train_error", "m_v", "q_v", "V_v"),
+)  # fmt: skip
 def ridge_regression(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The minimiser over v alone at k = 0: ridge regression on weighted sums of the tokens."""
     n, dimension = sizes(point)

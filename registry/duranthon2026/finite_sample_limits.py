@@ -98,7 +98,11 @@ def erm_tuned(m, *, risk):
     },
     assumes=(*FINITE_MODEL, "r_k -> oo, so k = 0"),
     regime=replace(ONE_SET, words="N, D -> oo with N = alpha D, then r_k -> oo"),
-    checks=("duranthon2026_finite.ridge_regression", "duranthon2026_cavity.ridge_of_one"),
+    checks=(
+        "duranthon2026_finite.ridge_regression",
+        "duranthon2026_ridge.ridge_forms",
+        "duranthon2026_cavity.ridge_of_one",
+    ),
     marks="DVN",
     notes=(
         "With k = 0 the predictor is v.(sum of tokens)/L (softmax) or v.(sum of tokens) (linear): ridge regression on "

@@ -6,6 +6,7 @@ from scipy.optimize import check_grad
 
 import theorem_engine as te
 from theorem_engine.validators import duranthon2026_finite as simulators
+from theorem_engine.validators.duranthon2026_ridge import ridge_forms
 
 POINT = {
     "task": "spiked",
@@ -90,6 +91,18 @@ def z_scores(id, simulator, point, count, size, seed=11):
         name: (np.mean(x) - predicted[name]) / np.hypot(np.std(x, ddof=1) / np.sqrt(count), errors[name])
         for name, x in sampled.items()
     }
+
+
+@pytest.mark.parametrize(("activation", "length", "alpha"), [("softmax", 3, 2.0), ("linear", 4, 0.5)])
+def test_ridge_regression_given_its_features_is_that_of_whole_tokens(activation, length, alpha):
+    """Averaging over labels and over the direction of v* moves no mean at any size, and leaves far less spread."""
+    point = {"L": length, "alpha": alpha, "activation": activation, "r_v": 0.7, "delta": 0.4, "size": 30}
+    whole = simulators.ridge_regression(point, np.random.default_rng(1), 300)
+    given = ridge_forms(point, np.random.default_rng(2), 600)
+    for name in whole:
+        errors = [drawn[name].std() / len(drawn[name]) ** 0.5 for drawn in (whole, given)]
+        assert abs(whole[name].mean() - given[name].mean()) < 4 * np.hypot(*errors), name
+    assert all(given[name].std() < 0.3 * whole[name].std() for name in ("risk", "train_error", "m_v", "q_v"))
 
 
 @pytest.mark.parametrize("activation", ["softmax", "linear"])

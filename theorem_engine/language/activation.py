@@ -39,6 +39,8 @@ _GRAMMAR = (
     sympy.Add, sympy.Mul, sympy.Pow, sympy.Piecewise, sympy.functions.elementary.piecewise.ExprCondPair,
     sympy.StrictGreaterThan, sympy.GreaterThan, sympy.StrictLessThan, sympy.LessThan, sympy.And, sympy.Or, sympy.Not,
 )  # fmt: skip
+#: Exponents beyond this are no kernel that could be told from a step.
+_LARGEST_EXPONENT = 10**6
 
 
 @dataclass(frozen=True)
@@ -198,11 +200,22 @@ def _refuse_unknown(expression: Any) -> None:
 def _refuse_bad_kernel(kernel: Any) -> None:
     """What can be seen around zero; the whole range the tokens reach is looked at when a mean is taken."""
     plain = kernel.replace(lambda node: hasattr(node, "definition"), lambda node: node.definition())
+    _refuse_towers(plain, kernel)
     low, high = (plain.xreplace({_SCORE: sympy.Integer(n)}).evalf() for n in (-1, 1))
     if low.is_real is not True or high.is_real is not True or bool(low < 0) or bool(high <= 0):
         raise OutOfDomain(f"the kernel {kernel} is not positive at scores -1 and 1; a normalised kernel must be")
     if bool(high <= low):
         raise OutOfDomain(f"the kernel {kernel} does not increase from score -1 to 1; a normalised kernel must")
+
+
+def _refuse_towers(plain: Any, kernel: Any) -> None:
+    """An exponential of a large number has as many digits as the number is large: inner ones are looked at first."""
+    for node in sympy.postorder_traversal(plain):
+        if isinstance(node, (sympy.exp, sympy.sinh, sympy.cosh, sympy.Pow)):
+            exponent = node.args[-1]
+            values = (exponent.xreplace({_SCORE: sympy.Integer(n)}).evalf() for n in (-1, 1))
+            if any(value.is_real and bool(abs(value) > _LARGEST_EXPONENT) for value in values):
+                raise OutOfDomain(f"the kernel {kernel} has an exponent above 10^6 at scores of -1 or 1")
 
 
 def _logarithm(kernel: Any) -> Any:

@@ -48,7 +48,8 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
     """The lowest of all valleys between ``low`` and ``high``, on a line that contains zero.
 
     Scanned outwards from the natural unit on both sides of zero, so many points to the decade, then narrowed.
-    A place without a value ends the way outwards: beyond it nothing is known.
+    A place without a value ends the way outwards: beyond it nothing is known. The way inwards begins at the first that
+    has one.
     """
     places = {0.0: _value(height, 0.0)}
     exact = {0.0}
@@ -115,7 +116,10 @@ def _walk(
             before, value = places[last], places[place]
         if not math.isfinite(value):
             places.pop(place, None)
-            return
+            if outwards or math.isfinite(before):
+                return
+            # the natural unit may lie where the function overflows: nearer to zero it does not
+            continue
         places[place] = value
         change = value - before if math.isfinite(before) else 0.0
         is_flat = abs(change) <= TIE * abs(value)
@@ -124,9 +128,14 @@ def _walk(
         # functions of order one change where their letter is: weak signals make two scales
         counts = has_risen and (not outwards or abs(place) > 1)
         since_fall = 0 if change < 0 and not is_flat else since_fall + counts
-        if since_fall > patience or (rest > REST and not outwards):
+        if since_fall > patience or (rest > REST and not outwards and _is_alike(value, places.get(0.0, value))):
             return
         before, last = value, place
+
+
+def _is_alike(value: float, at_zero: float) -> bool:
+    """A rest at another value than that at zero is one of far out, not yet that of the way's end."""
+    return not math.isfinite(at_zero) or abs(value - at_zero) <= ALIKE * max(abs(value), abs(at_zero))
 
 
 def _size(places: dict[float, float]) -> float:

@@ -19,7 +19,7 @@ from theorem_engine.language.application import Applied
 from theorem_engine.language.catalogue import find_entry
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.statement import shape_errors
-from theorem_engine.numerics.remembering import remembering
+from theorem_engine.numerics.remembering import Memory, remembering
 from theorem_engine.planning.plan import Operate, Solve, make_plan
 
 #: Residual of a self-consistent group below which it counts as solved, which no spread shows.
@@ -27,7 +27,7 @@ SOLVED = 1e-8
 
 
 def float64_errors(
-    entry: Entry, point: Point, found: Mapping[Any, Any] | None = None, known: dict[Any, Any] | None = None
+    entry: Entry, point: Point, found: Mapping[Any, Any] | None = None, known: Memory | None = None
 ) -> dict[Any, float]:
     """Error bounds of every target, by running the evaluation on numbers that carry their error.
 
@@ -148,7 +148,7 @@ def refuse_beyond_bar(entry: Entry, digits: int, relative: float, draws: int) ->
 
 
 def errors_of_outputs(
-    entry: Entry, point: Point, values: Mapping[Any, Any], known: dict[Any, Any] | None = None
+    entry: Entry, point: Point, values: Mapping[Any, Any], known: Memory | None = None
 ) -> dict[str, Any]:
     """Error bounds of all outputs, each in the shape of its output; infinite where they could not be worked out."""
 

@@ -33,7 +33,7 @@ from theorem_engine.language.operators.base import Operator
 from theorem_engine.language.operators.spectral_mean import SpectralMean
 from theorem_engine.language.operators.token_mean import TokenMean
 from theorem_engine.language.statement import assemble
-from theorem_engine.numerics.remembering import FEW, remembering
+from theorem_engine.numerics.remembering import handed_on, remembering
 from theorem_engine.planning.plan import Operate, Plan, Solve
 
 MAX_DIGITS = 1000
@@ -230,9 +230,9 @@ def _in_float64(entry: Entry, point: Point) -> tuple[dict[str, Any], Any, str]:
     except NotConverged as error:
         raise NotConverged(f"{error}{at(named_point(entry, point))}{_advice(entry, point)}") from error.__cause__
     outputs = {name: assemble(shape, plain) for name, shape in statement.outputs.items()}
-    # a few values spare the error from making them again; many are not worth their place
-    known = dict(memory) if len(memory) <= FEW else None
-    return outputs, lambda: errors_of_outputs(entry, point, plain, known), "float64"
+    # an error that is asked for soon need not make the values again
+    known = handed_on(memory)
+    return outputs, lambda: errors_of_outputs(entry, point, plain, known()), "float64"
 
 
 def _with_so_many_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, Any], Any, str]:

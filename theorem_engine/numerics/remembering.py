@@ -6,19 +6,30 @@ other; many of the points they look at are the same.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+from weakref import ref
 
-#: So many values are kept at most; then all are forgotten. A few may be handed on to whoever asks later.
-MOST, FEW = 4096, 64
+from theorem_engine.base.reports import is_heard
 
-_memory: ContextVar[dict[Any, Any] | None] = ContextVar("memory", default=None)
+#: So many values are kept at most; then all are forgotten. A few may be handed on to whoever asks soon.
+MOST, FEW = 4096, 256
+
+
+class Memory(dict[Any, Any]):
+    """Values by method and point."""
+
+
+_memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
+#: The last memories that were handed on; others are forgotten, whoever may still ask for them.
+_recent: deque[Memory] = deque(maxlen=8)
 
 
 @contextmanager
-def remembering(known: dict[Any, Any] | None = None) -> Iterator[dict[Any, Any]]:
+def remembering(known: Memory | None = None) -> Iterator[Memory]:
     """Inside the block values of the same method at the same point are made once; blocks inside it share its memory.
 
     ``known`` is what another block has found.
@@ -27,7 +38,7 @@ def remembering(known: dict[Any, Any] | None = None) -> Iterator[dict[Any, Any]]
     if outer is not None:
         yield outer
         return
-    memory = dict(known or {})
+    memory = Memory(known or {})
     token = _memory.set(memory)
     try:
         yield memory
@@ -35,17 +46,29 @@ def remembering(known: dict[Any, Any] | None = None) -> Iterator[dict[Any, Any]]
         _memory.reset(token)
 
 
+def handed_on(memory: Memory) -> Callable[[], Memory | None]:
+    """A function that returns a memory soon after, and None when others have taken its place."""
+    if 0 < len(memory) <= FEW:
+        _recent.append(memory)
+    return ref(memory)
+
+
 def remembered(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """The value that was made under this key, or a new one; what cannot be a key is made anew."""
+    """The value that was made under this key, or a new one; what cannot be a key is made anew.
+
+    What nobody listened to was made without its error, and is no answer where somebody listens.
+    """
     memory = _memory.get()
     if memory is None:
         return make()
+    heard = is_heard()
     try:
-        if key in memory:
-            return memory[key]
+        for known in ((True, *key), (heard, *key)):
+            if known in memory:
+                return memory[known]
     except TypeError:
         return make()
     if len(memory) >= MOST:
         memory.clear()
-    memory[key] = found = make()
+    memory[heard, *key] = found = make()
     return found

@@ -14,6 +14,7 @@ from flint import acb, arb, fmpq
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.printer import BallPrinter, namespace
+from theorem_engine.backends.balls.recalled import recalled
 from theorem_engine.backends.base import Backend, NoLowering, Numeric, find_lowering, straight_line
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.base.exact import Constant, Root, as_fraction
@@ -44,13 +45,13 @@ class Balls(Backend):
             find_lowering(first, self.name)
         except NoLowering:
             raise NotAvailable(f"no certificate: nothing proves bounds of {type(first).__name__}") from None
-        return super().operate(step)
+        return recalled(super().operate(step))
 
     def group(self, solve: Solve) -> Numeric:
         """The solution of double precision, sharpened and enclosed by Krawczyk's test."""
         from theorem_engine.backends.balls.group import lower_group
 
-        return lower_group(solve, self)
+        return recalled(lower_group(solve, self))
 
     def number(self, value: Any) -> Any:
         """An exact value as a ball of the current precision."""

@@ -17,10 +17,14 @@ from flint import arb, ctx
 
 from theorem_engine.backends.balls.claims import Unproved
 from theorem_engine.backends.balls.integration import COARSE, MIDDLING, accurate_to
+from theorem_engine.numerics.remembering import remembering
 
 #: Bits carried while counting, pieces and seconds of the processor spent at most, and the narrowest piece relative to
 #: its place. Not seconds of a clock: what is proved must not hang on what else the machine does.
-BITS, MOST, SECONDS, NARROWEST = 80, 6000, 15.0, 1e-9
+BITS, MOST, SECONDS, NARROWEST = 80, 12000, 15.0, 1e-9
+
+#: Pieces into which one is cut at most.
+MANY_PARTS = 16
 
 #: The value and the slope at a ball.
 Dual = Callable[[Any], tuple[Any, Any]]
@@ -47,21 +51,20 @@ def count_roots(dual: Dual, low: float, high: float) -> tuple[list[Bracket], int
             signs[x] = 1 if value > 0 else -1 if value < 0 else 0
         return signs[x]
 
-    with ctx.workprec(BITS):
+    with ctx.workprec(BITS), remembering():
         stack = [(low, high)]
         while stack:
             a, b = stack.pop()
             pieces += 1
             if pieces > MOST or time.process_time() - begin > SECONDS:
                 raise Unproved(f"time limit after {pieces} pieces, {len(stack) + 1} open")
-            slope = _settled(dual, a, b)
+            slope, parts = _settled(dual, a, b)
             if slope == 0:
                 continue
             if slope is None:
                 if b - a < NARROWEST * max(abs(a), abs(b)):
                     raise Unproved(f"undecided near {a:.9g}")
-                middle = math.sqrt(a) * math.sqrt(b) if a > 0 else (a + b) / 2
-                stack += [(middle, b), (a, middle)]
+                stack += _cut(a, b, parts)
                 continue
             first, second = sign_at(a), sign_at(b)
             if first == 0 or second == 0:
@@ -71,23 +74,43 @@ def count_roots(dual: Dual, low: float, high: float) -> tuple[list[Bracket], int
     return found, pieces
 
 
-def _settled(dual: Dual, a: float, b: float) -> int | None:
-    """0 where the function has no root, else the sign of its slope; None where neither is told."""
+def _cut(a: float, b: float, parts: int) -> list[tuple[float, float]]:
+    """So many pieces from right to left, of equal ratios where both ends are positive."""
+    if a > 0:
+        places = [math.exp(math.log(a) + math.log(b / a) * k / parts) for k in range(1, parts)]
+    else:
+        places = [a + (b - a) * k / parts for k in range(1, parts)]
+    ends = [a, *(p for p in places if a < p < b), b]
+    return list(zip(ends[:-1], ends[1:], strict=True))[::-1]
+
+
+def _settled(dual: Dual, a: float, b: float) -> tuple[int | None, int]:
+    """0 where the function has no root, else the sign of its slope; None where neither is told.
+
+    Then also into how many pieces the interval is best cut: balls shrink with their intervals.
+    """
     box, middle = arb(a).union(arb(b)), arb((a + b) / 2)
     with accurate_to(COARSE):
         try:
             value, slope = dual(box)
         except Unproved:
-            return None
+            return None, 2
     if _has_sign(value):
-        return 0
+        return 0, 0
     if not slope.is_finite():
-        return None
+        return None, 2
     with accurate_to(MIDDLING):
         centre = dual(middle)[0]
     if _has_sign(centre + slope * (box - middle)):
-        return 0
-    return 1 if slope > 0 else -1 if slope < 0 else None
+        return 0, 0
+    sign = 1 if slope > 0 else -1 if slope < 0 else None
+    return sign, min(_too_wide(value, centre), _too_wide(slope, slope))
+
+
+def _too_wide(found: Any, place: Any) -> int:
+    """How many times too wide a ball around a number of this size is to have a sign; two at least."""
+    radius, size = float(found.rad()), abs(float(place.mid()))
+    return max(2, min(MANY_PARTS, math.ceil(1.2 * radius / size))) if size > 0 and radius < math.inf else 2
 
 
 def _has_sign(value: Any) -> bool:

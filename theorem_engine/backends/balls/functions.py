@@ -34,6 +34,11 @@ def asking_analytic(asks: bool) -> AbstractContextManager[None]:
     return held(_Integrator, "asks_analytic", asks)
 
 
+def asks_analytic() -> bool:
+    """Whether the integrator asks for analyticity at present."""
+    return _Integrator.asks_analytic
+
+
 def ball(x: Any) -> Any:
     """Any number of generated code as a ball of the current precision."""
     return x if isinstance(x, (arb, acb)) else arb(x)

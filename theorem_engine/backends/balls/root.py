@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from flint import acb, arb
+from sympy import Symbol
 
 from theorem_engine.backends.balls.claims import Unproved, claim
 from theorem_engine.backends.balls.counting import Bracket, count_roots
 from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.group import double
 from theorem_engine.backends.balls.krawczyk import System, box_text, krawczyk, sharpen
+from theorem_engine.backends.balls.recalled import exactly
 from theorem_engine.backends.base import Backend, Numeric, get_backend
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.planning.plan import Operate
+
+#: Counts that are kept, and those that were not decided.
+FEW = 16
+_counts: dict[Any, tuple[list[Bracket], int]] = {}
+_undecided: dict[Any, str] = {}
+_LETTER = Symbol("letter of a root")
 
 
 def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
@@ -27,7 +36,8 @@ def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     except TypeError:
         raise NotAvailable(f"no certificate: the equation for {name} has no symbolic slope") from None
     ends = backend.function(parameters, list(root.args[2:4]))
-    undecided: dict[Any, str] = {}
+    # the first and the last root of a function have one count
+    meaning = _meaning_of(root.body.xreplace({root.letter: _LETTER}), parameters)
 
     def evaluate(*values: Any) -> list[Any]:
         if any(isinstance(v, acb) for v in values):
@@ -40,14 +50,9 @@ def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         low, high = (float(ball(e).mid()) for e in ends(*values))
         start = float(rough(*[double(v) for v in values])[0])
         where = f"[{low:.6g}, {high:.6g}]"
-        # counting carries bits of its own: what it did not decide it will not decide when the same is asked again
-        key = tuple(str(v) for v in (*map(double, values), low, high))
         try:
-            if key in undecided:
-                raise Unproved(undecided[key])
-            found, pieces = count_roots(dual, low, high)
+            found, pieces = _counted(meaning, values, dual, low, high)
         except Unproved as reason:
-            undecided[key] = str(reason)
             if math.isinf(start):
                 raise
             box, image = krawczyk(as_system(dual), sharpen(as_system(dual), [arb(start)]))
@@ -63,6 +68,38 @@ def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         return [enclose_root(dual, meant, start)]
 
     return evaluate
+
+
+@lru_cache(maxsize=256)
+def _meaning_of(body: Any, parameters: tuple[Any, ...]) -> object:
+    return object()
+
+
+def _counted(meaning: object, values: Any, dual: Any, low: float, high: float) -> tuple[list[Bracket], int]:
+    """The roots of a function on an interval; the last counts are kept.
+
+    Counting carries bits of its own: what it did not decide it will not decide when the same is asked again, for
+    letters with more bits.
+    """
+    place = tuple(str(v) for v in (*map(double, values), low, high))
+    if (meaning, place) in _undecided:
+        raise Unproved(_undecided[meaning, place])
+    key = (meaning, low, high, *map(exactly, values))
+    if key not in _counts:
+        try:
+            found = count_roots(dual, low, high)
+        except Unproved as reason:
+            _kept(_undecided, (meaning, place), str(reason))
+            raise
+        _kept(_counts, key, found)
+    return _counts[key]
+
+
+def _kept(table: dict[Any, Any], key: Any, value: Any) -> None:
+    """Put into a table of a few, the oldest out."""
+    if len(table) >= FEW:
+        del table[next(iter(table))]
+    table[key] = value
 
 
 def as_system(dual: Any) -> System:

@@ -35,9 +35,8 @@ def over_points(method: Callable[..., list[tuple[Any, Any]]], values: tuple[Any,
         note("token mean", [e for _, e in results])
         return [v for v, _ in results]
     flat = [np.broadcast_to(np.asarray(v, dtype=object), shape).ravel() for v in values]
-    with np.errstate(all="ignore"):
-        with remembering():
-            rows = [_once(method, tuple(v[i] for v in flat)) for i in range(flat[0].size)]
+    with np.errstate(all="ignore"), remembering():
+        rows = [_once(method, tuple(v[i] for v in flat)) for i in range(flat[0].size)]
     columns = list(zip(*rows, strict=True))
     note("token mean", [np.array([float(e) for _, e in c]).reshape(shape) for c in columns])
     return [np.array([float(v) for v, _ in c]).reshape(shape) for c in columns]

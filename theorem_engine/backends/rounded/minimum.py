@@ -69,7 +69,11 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
                 slope = slopes(Rounded(u), *values)[0]
                 return float(value_of(slope)), float(error_of(slope))
 
-            errors[0] = certain_bracket(noisy, where[0])
+            def plain_slope(u: float) -> float:
+                return float(bare(u, *centre)[0])
+
+            known = float(value_of(found[0])), float(error_of(found[0]))
+            errors[0] = certain_bracket(noisy, where[0], plain_slope, known)
         elif free:
             curvature = _curvature(bare, where, centre)[np.ix_(free, free)]
             for i, e in zip(free, 2 * solved_errors(curvature, uncertain[free]), strict=True):
@@ -79,7 +83,9 @@ def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend
         below = sum(u * e for u, e in zip(uncertain, errors, strict=True) if e > 0)
         if not np.isfinite(below):
             # nothing is told by slopes, as where the scale of a letter does not matter
-            below = _by_values(height, where[0], [float(value_of(end)) for end in edges])[0] if len(where) == 1 else np.inf
+            below = (
+                _by_values(height, where[0], [float(value_of(end)) for end in edges])[0] if len(where) == 1 else np.inf
+            )
         placed = (Rounded(x, e) for x, e in zip(where, errors, strict=True))
         return [Rounded(best, noise + below), *placed, Rounded(attained)]
 

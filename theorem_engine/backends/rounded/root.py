@@ -32,17 +32,19 @@ def lower(roots: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend,
     return lambda *values: each_place(evaluate, values)
 
 
-def certain_bracket(noisy: Any, x: float) -> float:
+def certain_bracket(noisy: Any, x: float, plain: Any = None, here: Any = None) -> float:
     """Half the width of an interval around x at whose ends a function has two signs beyond its noise.
 
-    Noise over slope to begin with, then doubled: where the slope is small the curvature has to do it.
+    Noise over slope to begin with, then doubled: where the slope is small the curvature has to do it. ``plain`` is the
+    function without its noise, which a slope does not need, and ``here`` what it is at x, where they are known.
     """
-    value, noise = noisy(x)
+    value, noise = here or noisy(x)
     if not np.isfinite(noise):
         return np.inf
     width = 4 * UNIT * abs(x) + 1e-300
     far = max(1e-6 * abs(x), width)
-    slope = abs(noisy(x + far)[0] - noisy(x - far)[0]) / (2 * far)
+    values = [plain(x + d) if plain else noisy(x + d)[0] for d in (far, -far)]
+    slope = abs(values[0] - values[1]) / (2 * far)
     if slope > 0:
         width = max(width, 1.05 * (abs(value) + noise) / slope)
     for _ in range(80):

@@ -80,7 +80,7 @@ def _cut(a: float, b: float, parts: int) -> list[tuple[float, float]]:
         places = [math.exp(math.log(a) + math.log(b / a) * k / parts) for k in range(1, parts)]
     else:
         places = [a + (b - a) * k / parts for k in range(1, parts)]
-    ends = [a, *(p for p in places if a < p < b), b]
+    ends = sorted({a, *(p for p in places if a < p < b), b})
     return list(zip(ends[:-1], ends[1:], strict=True))[::-1]
 
 

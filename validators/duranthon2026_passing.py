@@ -1,4 +1,4 @@
-"""Approximate message passing, a given number of undamped steps from a given overlap: on whole training sets, and in law.
+"""Approximate message passing, some undamped steps from a given overlap: on whole training sets, and in law.
 
 In law: k and v stay in a span that grows by two directions a step, X^T g of the pulls g. Tokens are Gaussian, so what
 they have along a new direction follows from what was seen of them before: U^T X of the pulls seen so far, U being an
@@ -125,7 +125,7 @@ def passed_messages(point: Point, rng: Generator, count: int) -> dict[str, Array
     return _measured(point, rng, count, pass_messages, point)
 
 
-@simulator(size=LARGE, own_size=True, orders=(1.0,), cost=1.0, covers=("risk", "q_k", "q_v"),
+@simulator(size=LARGE, own_size=True, orders=(1.0,), cost=1.0, series_from=300, covers=("risk", "q_k", "q_v"),
            variants={"tokens": ("law",)})  # fmt: skip
 def passed_in_law(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The same without whole tokens, with the law that they have; few fresh sequences, as there are many runs."""

@@ -50,7 +50,7 @@ def _near(items: tuple[tuple[str, Any], ...]) -> tuple[float, float]:
 
 
 # systematic: between the pilot's numbers the risk is a line in their inverse but for its bend, over a short distance
-@simulator(size=SIZE // 2, own_size=True, orders=(1.0,), cost=2.5, covers=("alpha",), systematic=0.005)
+@simulator(size=SIZE // 2, own_size=True, orders=(1.0,), cost=2.5, series_from=100, covers=("alpha",), systematic=0.005)
 def samples_needed(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """Samples per dimension at which trained minimisers have the risk asked for, one training set for each number.
 

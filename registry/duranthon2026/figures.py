@@ -192,7 +192,7 @@ def mismatched_region_map(longest=200):
     Above the line descent from k near v* and v near k* ends there, below it goes on to the Bayes risk. Short sequences
     lose the minimum at a fold, long ones sideways; at L = 2 there is none.
     """
-    places = [n for n in (3, 4, 5, 6, 8, 12, 20, 50, 200, 1000) if n <= longest]
+    places = [n for n in (3, 4, 5, 6, 7, 8, 10, 13, 20, 30, 50, 100, 200, 500, 1000) if n <= longest]
     borders = {"softmax": ("duranthon2026.mismatched-region", {"task": "spiked", "activation": "softmax"})}
     return te.curves("L", places, borders, "nu_low")
 
@@ -200,9 +200,10 @@ def mismatched_region_map(longest=200):
 @mismatched_region_map.panels
 def panels_region(data):
     """One border, and on which side of it the minimum is."""
-    across = Axis("length $L$", "log")
+    lengths = data["L"].values
+    across = Axis("length $L$", "log", ticks=[n for n in (3, 5, 10, 20, 50, 100, 200, 500, 1000) if n <= lengths[-1]])
     marks = [
-        Curve(data["L"], data["softmax"], dots=True, label=r"smallest curvature zero: a strict minimum above"),
+        Curve(data["L"], data["softmax"], dots=True, label="smallest curvature zero: a strict minimum above"),
     ]
     return [Panel(marks, across, Axis(r"signal $\nu$", low=0), "mismatched minimum, spiked task, softmax weights")]
 

@@ -57,7 +57,9 @@ def where_to_look(m):
         "Seen from strong to weak signals: the first at which the smallest Hessian eigenvalue of mismatched-minimum is "
         "not positive. That the minimum does not vanish again at stronger signals was seen, not proved.",
         "Spiked softmax: none at L = 2; at L = 3 two stationary points of the span of k* and v* meet at the border, "
-        "at L = 7 the minimum gives way sideways, to a direction beside k* and v*.",
+        "nu = 2.2242, at L = 7 the minimum gives way sideways, to a direction beside k* and v*.",
+        "Where two stationary points meet the curvature falls like a square root, and the minimum cannot be followed "
+        "over the last 1e-5 or so of the signal.",
         "Long sequences do not remove it: from L = 7 on, in the spiked task, it is there from nu about one.",
         "A value of 1/2 says that it exists at the weakest signal that is looked at, and perhaps at weaker ones: erf "
         "weights with the shift -1, at L = 10 and 30.",

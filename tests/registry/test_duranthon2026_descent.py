@@ -120,3 +120,21 @@ def test_stochastic_descent_ends_at_the_floor():
     excess = (risk - limits["bayes"]) / 0.04
     error = excess.std(ddof=1) / math.sqrt(40)
     assert abs(excess.mean() - limits["floor"]) < 3 * error + 0.05 * limits["floor"]
+
+
+def test_the_mismatched_minimum_of_three_tokens_lasts_to_where_two_stationary_points_meet():
+    """Near such a border the square of the smallest curvature is a line in the signal; it ends at about 2.2242."""
+    point = {"task": "spiked", "L": 3, "activation": "softmax"}
+    signals = (2.2265, 2.2255, 2.2248)
+    squares = []
+    for nu in signals:
+        found = te.predict("duranthon2026.mismatched-minimum", nu=str(nu), **point).outputs
+        assert found["exists"]
+        squares.append(found["weakest"] ** 2)
+    slope = (squares[1] - squares[2]) / (signals[1] - signals[2])
+    border = signals[2] - squares[2] / slope
+    before = (squares[0] - squares[1]) / (signals[0] - signals[1])
+    assert abs(before / slope - 1) < 0.15
+    assert 2.2235 < border < 2.2245
+    gone = te.predict("duranthon2026.mismatched-minimum", nu=str(border - 2e-4), **point).outputs
+    assert not gone["exists"]

@@ -203,3 +203,11 @@ def test_one_token_or_no_signal_at_any_slope(point, m):
     for activation in ("softmax", "softplus", "tanh"):
         found = te.predict("duranthon2026.manifold-risk", task="max", m_kk=m, m_vv=1, activation=activation, **point)
         assert abs(found.outputs["S"] - 1 / point["L"]) <= found.errors["S"] < 1e-11
+
+
+def test_erf_weights_of_very_long_sequences_have_a_least_risk():
+    """Between the best element-wise weights and linear ones; the search meets places where erf has no value."""
+    point = {"task": "spiked", "nu": 5, "L": 100_000}
+    best = te.predict("duranthon2026.element-wise-bound", **point).value
+    erf, linear = (te.predict("duranthon2026.minimal-risk", activation=a, **point).value for a in ("erf", "linear"))
+    assert 1 - linear < 1 - erf <= (1 - best) * (1 + 1e-9)

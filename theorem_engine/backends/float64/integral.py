@@ -27,6 +27,9 @@ def integrate(ends: Numeric, body: Numeric) -> Numeric:
     """The integrals of a body between its ends, as a function of their parameters."""
 
     def evaluate(*values: Any) -> list[Any]:
+        if values and all(isinstance(v, (float, np.floating)) and np.isnan(v) for v in values):
+            # a search looks at places without a value, and goes on
+            return [np.nan for _ in body(np.float64(0.5), *values)]
         spread = [np.asarray(v)[..., None] if np.ndim(v) else v for v in values]
         sizes: list[int] = []
 

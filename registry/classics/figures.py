@@ -71,8 +71,9 @@ def panels_double_descent(data):
         for tone, (lam, dash) in enumerate(zip(PENALTIES, ("solid", "dashed", "dotted"), strict=True))
     ]
     marks.append(Curve(data["g"], data["best"], "dash-dot", tone=3, label=r"best $\lambda$"))
-    marks += [Dots(data["dot"], data[f"mean_{lam}"], 2 * data[f"error_{lam}"], tone=tone)
-              for tone, lam in enumerate(PENALTIES[:2])]  # fmt: skip
+    for tone, lam in enumerate(PENALTIES[:2]):
+        error = 2 * data[f"error_{lam}"]
+        marks.append(Dots(data["dot"], data[f"mean_{lam}"], error, tone=tone, label=rf"$\lambda = {lam}$, simulated"))
     marks.append(Level(1, tone=BLACK, words="nothing learned"))
     return [Panel(marks, Axis("dimension over samples, p/n", "log"), Axis("risk", "log"))]
 
@@ -116,7 +117,7 @@ def panels_bbp_transition(data):
     for name, words in (("eigenvalue", "largest eigenvalue"), ("overlap", "squared cosine")):
         marks = [Curve(data["spike"], data[f"{name}_{g}"], dash, tone=tone, label=f"g = {g}")
                  for tone, (g, dash) in enumerate(zip(RATIOS, ("dashed", "solid", "dotted"), strict=True))]  # fmt: skip
-        marks.append(Dots(data["dot"], data[f"mean_{name}"], 2 * data[f"error_{name}"], tone=1))
+        marks.append(Dots(data["dot"], data[f"mean_{name}"], 2 * data[f"error_{name}"], tone=1, label="simulated"))
         marks.append(Level(1 + 0.5**0.5, upright=True, tone=1, words=r"$1 + \sqrt{g}$"))
         found.append(Panel(marks, spike, Axis(words), legend="upper left"))
     estimates = [
@@ -167,7 +168,7 @@ def panels_sparse_recovery(data):
     line = [
         Band(data["delta"], 0 * data["rho"], data["rho"], label="recovered"),
         Curve(data["delta"], data["rho"], tone=BLACK, label="recovery ends"),
-        Dots(data["dot"], data["mean"], 2 * data["error"], tone=BLACK),
+        Dots(data["dot"], data["mean"], 2 * data["error"], tone=BLACK, label="simulated"),
     ]
     marks = []
     for tone, (delta, dash) in enumerate(zip(FEW, ("solid", "dashed", "dotted"), strict=True)):
@@ -213,7 +214,7 @@ def panels_learning_curves(data):
         Curve(data["alpha"], data[name], dash, tone=tone, label=label)
         for tone, ((name, label), dash) in enumerate(zip(labels.items(), ("solid", "dashed", "dotted"), strict=True))
     ]
-    marks.append(Dots(data["dot"], data["mean"], 2 * data["error"], tone=1))
+    marks.append(Dots(data["dot"], data["mean"], 2 * data["error"], tone=1, label="simulated"))
     late = data["alpha"].values[data["alpha"].values >= 2]
     marks.append(Curve(late, 0.4417 / late, "dash-dot", tone=BLACK, label=r"$0.4417/\alpha$", width=1))
     return [Panel(marks, Axis("samples over dimension, n/d", "log"), Axis("test error", "log"), legend="lower left")]

@@ -2,7 +2,7 @@
 
 Ranges of the horizontal axes are ours: the paper's are not known here. Curves are limits, dotted ones (ours) the
 finite-size equation at the p and n of the dots, where the limit is not the truth of that size; dots are means over
-repetitions with two standard errors, at a sixteenth to a half of the paper's sizes unless ``paper_size`` asks for them.
+repetitions with two standard errors, at a quarter to a half of the paper's sizes unless ``paper_size`` asks for them.
 Dots keep the kernel's diagonal (but for softmax, which is masked); it moves them off the limit by order 1/sqrt(p).
 """
 
@@ -42,8 +42,8 @@ WORDS = {
     "tanh_unit_aligned": "tanh, aligned", "tanh_orthogonal": "tanh, orthogonal",
     "clip_unit_aligned": "clip at 5, aligned", "clip_orthogonal": "clip at 5, orthogonal",
 }  # fmt: skip
-#: Places of the signal, closer where errors fall fast.
-SIGNALS = ["0", "1/8", "1/4", "3/8", "1/2", "3/4", "1", "5/4", "3/2", "2", "5/2", "3", "7/2", "4", "5", "6", "7", "8"]
+#: Places of the signal for curves, and for dots.
+SIGNALS, FEW_SIGNALS = te.grid(0, 8, 41), [0, 0.5, 1, 1.5, 2, 3, 4, 6, 8]
 #: A standard error needs two runs.
 SIMULATED = {"runs": 2, "seed": 0}
 #: Seeds that one seed of a figure stands for, so that each dot has its own.
@@ -68,7 +68,7 @@ def by_size(tokens, lines):
 
 def sizes(tokens):
     """Dimensions at which panel b has dots: an eighth of the tokens to twice as many."""
-    return [tokens * k // 8 for k in (1, 2, 4, 8, 16)]
+    return [tokens * k // 8 for k in (1, 2, 3, 4, 6, 8, 12, 16)]
 
 
 def dots(axis, places, simulated, label):
@@ -136,10 +136,11 @@ def fig_1(runs=4, seed=0, paper_size=False):
 
     (a) noise, p = 4096, n = 1024; (b) noise, n = 4096, gamma = 0.01; (c) p = 512, n = 2048, gamma = 0.01 and
     w_K = w_Q = mu, where simulations leave the limit from a signal of about 2 on: the logits' shift is not small, and
-    the finite-size equation (dotted, ours) follows it. Dots have two standard errors; they are at an eighth of these p
-    and n, in (c) at half, unless ``paper_size`` asks for the paper's, which takes about three minutes of one core.
+    the finite-size equation (dotted, ours) follows it. Dots have two standard errors and keep the kernel's diagonal,
+    which moves them off the limit by order 1/sqrt(p). They are at a quarter of these p and n, in (c) at half, unless
+    ``paper_size`` asks for the paper's, which takes about five minutes of one core.
     """
-    shrink = 1 if paper_size else 8
+    shrink = 1 if paper_size else 4
     tokens = 4096 // shrink
     null, signal = {"gamma": "0.01"}, {"c": "0.25", "gamma": "0.01"}
     half = min(shrink, 2)
@@ -148,8 +149,9 @@ def fig_1(runs=4, seed=0, paper_size=False):
     return te.side_by_side({
         "a": (
             limits("gamma", te.grid("0.001", 100, 41, log=True), {
-                "tanh": (ATTENTION, {**TANH, "c": 4}), "ridge": (RIDGE, {"c": 4})}),
-            dots("gamma", te.grid("0.001", 100, 6, log=True), as_defined(
+                "tanh": (ATTENTION, {**TANH, "c": 4}), "ridge": (RIDGE, {"c": 4}),
+                "tanh_finite": (FINITE, {**small, "kernel_diagonal": "kept"})}),
+            dots("gamma", te.grid("0.001", 100, 11, log=True), as_defined(
                 runs, seed, lambda g: {**small, "gamma": g}), "tanh"),
         ),
         "b": (
@@ -161,7 +163,7 @@ def fig_1(runs=4, seed=0, paper_size=False):
             limits("snr", SIGNALS, {
                 "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal),
                 "tanh_finite": (FINITE, {**aligned, "gamma": "0.01", "kernel_diagonal": "kept"})}),
-            dots("snr", [0, 0.5, 1, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**aligned, "snr": x}), "tanh"),
+            dots("snr", FEW_SIGNALS, as_defined(runs, seed + 2, lambda x: {**aligned, "snr": x}), "tanh"),
         ),
     }).assign_attrs(tokens=tokens, a=of_size(small), c=of_size(aligned))  # fmt: skip
 
@@ -199,11 +201,11 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
 
     (a) p = 512, n = 2048, gamma = 1, w_K = w_Q = mu; (b) p = 2048, n = 512. With ``weights_file`` the dots of (b) use
     the file's own W_K^T W_Q, whatever its structure, at p of the file and n = p/4; lines stay those of the identity.
-    Dots have two standard errors; they are at an eighth of these p and n unless at the paper's size (half a minute).
-    In (a) attention is the better one on noise too: at large gamma it is wherever nu + a1^2/c > c (tanh: 1.86 > 0.25),
-    so that "generally larger" fails here.
+    Dots have two standard errors and keep the kernel's diagonal (softmax is masked); they are at half of these p and n
+    unless at the paper's size (a minute). In (a) attention is the better one on noise too: at large gamma it is
+    wherever nu + a1^2/c > c (tanh: 1.86 > 0.25), so that "generally larger" fails here.
     """
-    shrink = 1 if paper_size else 8
+    shrink = 1 if paper_size else 2
     signal = {"c": "0.25", "gamma": 1}
     lines = {"tanh": TANH, "exp_clip": EXP, "softmax": {"nonlinearity": "softmax"}}
     size = {"p": 2048 // shrink, "n": 512 // shrink} if weights_file is None else _given(weights_file)
@@ -211,7 +213,7 @@ def fig_2(runs=4, seed=0, paper_size=False, weights_file=None):
         "tanh": (ATTENTION, {**TANH, **signal, "weights": "aligned"}),
         "clip": (ATTENTION, {**CLIP, **signal, "weights": "aligned"}), "ridge": (RIDGE, signal),
         "tanh_512": (FINITE, {**TANH, "p": 512, "n": 2048, "gamma": 1, "weights": "aligned"})})  # fmt: skip
-    gammas, few = te.grid("0.01", 10, 31, log=True), te.grid("0.01", 10, 4, log=True)
+    gammas, few = te.grid("0.01", 10, 31, log=True), te.grid("0.01", 10, 7, log=True)
     right = [limits("gamma", gammas, {name: (ATTENTION, {**f, "c": 4}) for name, f in lines.items()})]
     for line, (name, f) in enumerate(lines.items()):
         if weights_file is not None:
@@ -278,10 +280,11 @@ def fig_3(runs=4, seed=0, paper_size=False):
     """The clipped cubic against its linear share, and cos beside tanh and clip against p and against the signal.
 
     (a) p = n = 4096, gamma = 1, |mu|^2 = 1; (b) n = 4096, gamma = 1, |mu|^2 = 1; (c) p = 512, n = 2048, gamma = 0.01,
-    w_K = w_Q = mu. Without linear part the signal is not seen: cos is flat. Dots have two standard errors; they are at
-    a sixteenth of these p and n, in (c) at half, unless at the paper's size (about five minutes of one core).
+    w_K = w_Q = mu. Without linear part the signal is not seen: cos is flat. Dots have two standard errors and keep the
+    kernel's diagonal; they are at a quarter of these p and n, in (c) at half, unless at the paper's size (about ten
+    minutes of one core).
     """
-    shrink = 1 if paper_size else 16
+    shrink = 1 if paper_size else 4
     tokens = 4096 // shrink
     level, signal = {"gamma": 1, "snr": 1}, {"c": "0.25", "gamma": "0.01", "weights": "aligned"}
     three = {"cos": COS, "tanh": TANH, "clip": CLIP}
@@ -292,7 +295,7 @@ def fig_3(runs=4, seed=0, paper_size=False):
             limits("r", te.grid(0, 1, 41), {
                 "cubic": (ATTENTION, {**CUBIC, "c": 1, **level}),
                 "cubic_aligned": (ATTENTION, {**CUBIC, "c": 1, **level, "weights": "aligned"})}),
-            dots("r", [0, 0.25, 0.5, 0.75, 1], as_defined(
+            dots("r", [k / 8 for k in range(9)], as_defined(
                 runs, seed, lambda r: {**CUBIC, "r": r, "p": tokens, "n": tokens, **level}), "cubic"),
         ),
         "b": (
@@ -303,8 +306,9 @@ def fig_3(runs=4, seed=0, paper_size=False):
         "c": (
             limits("snr", SIGNALS, {
                 **{k: (ATTENTION, {**f, **signal}) for k, f in three.items()},
-                "cos_finite": (FINITE, {**flat, "gamma": "0.01", "kernel_diagonal": "kept"})}),
-            dots("snr", [0, 2, 4, 8], as_defined(runs, seed + 2, lambda x: {**flat, "snr": x}), "cos"),
+                "cos_finite": (FINITE, {**flat, "gamma": "0.01", "kernel_diagonal": "kept"}),
+                "tanh_finite": (FINITE, {**flat, **TANH, "gamma": "0.01", "kernel_diagonal": "kept"})}),
+            dots("snr", FEW_SIGNALS, as_defined(runs, seed + 2, lambda x: {**flat, "snr": x}), "cos"),
         ),
     }).assign_attrs(tokens=tokens, c=of_size(flat))  # fmt: skip
 
@@ -376,25 +380,33 @@ def phase(count=41, nonlinearity="tanh"):
     Where the gap is negative attention wins without any signal; between that region and the line it wins for strongly
     aligned weights in a window of signal strengths.
     """
+    import xarray
+
     axes = {"c": te.grid("0.05", 20, count, log=True), "gamma": te.grid("0.01", 100, count, log=True)}
     attention = te.sweep(NULL, errors=False, nonlinearity=nonlinearity, **axes)["error"]
     window = te.sweep("liao2026.reversal", errors=False, nonlinearity=nonlinearity, **axes)
     data = window[["exists", "snr_low", "snr_high", "best_ratio_snr"]]
     gap = attention - te.sweep(RIDGE, errors=False, **axes)["error"]
-    return data.assign(gap=gap).assign_attrs(nonlinearity=nonlinearity)
+    # at the signal that is best for it fully aligned attention has its error on noise over 1 + |mu|^2
+    best = data["best_ratio_snr"]
+    places = xarray.broadcast(best, best["c"], best["gamma"])
+    snr, c, gamma = (values.values.ravel() for values in places)
+    ridge = te.sweep(RIDGE, errors=False, along=te.batch("place", snr=snr, c=c, gamma=gamma))["error"].values
+    aligned = attention.transpose(*best.dims) / (1 + best) - ridge.reshape(best.shape)
+    return data.assign(gap=gap, aligned_gap=aligned).assign_attrs(nonlinearity=nonlinearity)
 
 
 @phase.panels
 def panels_phase(data):
     """The gap in colour, each sign on a scale of its own; the borders of the two regions as lines."""
     places = data["c"], data["gamma"]
-    gap, exists = (data[name].transpose("gamma", "c").astype(float) for name in ("gap", "exists"))
+    gap, aligned = (data[name].transpose("gamma", "c") for name in ("gap", "aligned_gap"))
     marks = [
         Surface(*places, gap, "error of attention less that of ridge, on noise\n(each sign on a scale of its own)"),
-        Contours(*places, exists, [0.5], tone=BLACK, label="above: some aligned signal reverses the order"),
+        Contours(*places, aligned, [0.0], tone=BLACK, label="above: fully aligned, it wins at some signal"),
         Contours(*places, gap, [0.0], "dotted", tone=BLACK, label="left: attention wins on noise"),
     ]
     across = Axis("ratio $c = p/n$", "log")
     name = data.attrs["nonlinearity"]
-    title = f"{name} attention against ridge: limits, no weights on noise,\nfully aligned with a signal"
+    title = f"{name} attention against ridge, limits:\nin colour on pure noise, solid line for weights fully aligned with a signal"
     return [Panel(marks, across, Axis(NAMES["gamma"], "log"), title, legend="lower right")]

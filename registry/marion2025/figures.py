@@ -22,8 +22,8 @@ NAMES = tuple(x.name for x in PRODUCTS)
 MODEL = {"gamma": "sqrt(1/2)", "d": 400, "L": 10}
 #: The two settings of Figure 3 and the two that belong to the same experiment.
 SETTINGS = {
-    "schedule": {"lam": 1, "schedule": "0.0001", "alpha": "0.004", "steps": 120_000, "log": 300, "manifold": False},
-    "constant": {"lam": "0.1", "schedule": 0, "alpha": "0.004", "steps": 20_000, "log": 200, "manifold": False},
+    "schedule": {"lam": 1, "schedule": "0.0001", "alpha": "0.004", "steps": 120_000, "log": 150, "manifold": False},
+    "constant": {"lam": "0.1", "schedule": 0, "alpha": "0.004", "steps": 20_000, "log": 50, "manifold": False},
     "manifold": {"lam": "0.1", "schedule": 0, "alpha": "0.004", "steps": 20_000, "log": 200, "manifold": True},
     "large": {"lam": "0.9", "schedule": 0, "alpha": "0.001", "steps": 120_000, "log": 300, "manifold": False},
 }
@@ -246,7 +246,15 @@ def panels_5(data):
             marks.append(Dots(*places, tone=tone, label=kind, size=11))
     flow = [data[name].transpose("nu", "kappa") for name in ("flow_kappa", "flow_nu")]
     return [
-        Panel(marks, KAPPA, NU, "fixed points, and lines of equal risk", legend="center left", square=True),
+        # room above for the legend
+        Panel(
+            marks,
+            KAPPA,
+            replace(NU, high=1.65),
+            "fixed points, and lines of equal risk",
+            legend="upper center",
+            square=True,
+        ),
         Panel([Arrows(data["kappa"], data["nu"], *flow, "magnitude")], KAPPA, NU, "vector field", square=True),
     ]
 

@@ -92,7 +92,7 @@ def panels_1(data):
     title = f"token-wise sparsity: {rows} sentences"
     found = Axis("share of signs found", low=0.4, high=1.02)
     return [
-        Panel(tokens, Axis(r"position $\ell$"), Axis(weights), title, legend="upper left"),
-        Panel(probes, Axis("training sentences", "log"), found, "linear representation"),
+        Panel(tokens, Axis(r"position $\ell$"), Axis(weights, high=1.15), title, legend="upper left"),
+        Panel(probes, Axis("training sentences", "log"), found, f"linear representation, $L = {length}$ tokens"),
         Panel(reads, Axis(r"answer $X_J \cdot v^\star$"), Axis("what the probe reads"), "probe on fresh sentences"),
     ]

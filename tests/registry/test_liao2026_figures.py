@@ -111,7 +111,7 @@ def test_ratios_of_figures_are_exact_text():
 def test_curves_against_the_dimension_are_smooth_and_pass_through_known_points():
     data = te.figure("liao2026.fig-1", runs=2).data
     assert data.sizes["b_p"] >= 40
-    assert data.attrs["tokens"] == 512
+    assert data.attrs["tokens"] == 1024
     ends = data["b_tanh"].isel(b_p=[0, -1]).values
     assert ends == pytest.approx([0.875001, error(c=4, gamma="0.01", nonlinearity="tanh")], abs=6e-7)
 

@@ -35,6 +35,8 @@ _LETTERS = {
     "oo": "\u221e",
 }  # fmt: skip
 _SPELLED = re.compile(rf"(?<![A-Za-z])({'|'.join(_LETTERS)})(?![A-Za-z])")
+#: Ratio of the ends of a logarithmic axis below which numbers between powers of ten are labelled.
+FEW_POWERS = 100.0
 #: Letters of the caption to an inch of the figure's width.
 LETTERS = 17
 
@@ -86,6 +88,19 @@ def _set_axis(axes: Any, axis: Any, name: str, facts: Axis) -> None:
         axis.set_ticks(list(facts.ticks), [f"{tick:g}" for tick in facts.ticks])
         axis.set_ticks([], minor=True)
     getattr(axes, f"set_{name}lim")(facts.low, facts.high)
+    if facts.scale == "log" and facts.ticks is None:
+        _set_log_ticks(axis, *getattr(axes, f"get_{name}lim")())
+
+
+def _set_log_ticks(axis: Any, low: float, high: float) -> None:
+    """Numbers 1, 2, 5 at each power of ten where there are few powers, which alone are labelled elsewhere."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if high / low < FEW_POWERS and 1e-3 <= low <= high <= 1e5:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    # two labels within a power of ten would meet
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _add_legend(axes: Any, panel: Panel, told: set[str]) -> None:

@@ -112,6 +112,19 @@ def test_axes_have_the_scale_the_range_and_the_ticks_they_are_given():
     assert [label.get_text() for label in axes.get_yticklabels()] == ["-1", "0", "1"]
 
 
+@pytest.mark.parametrize("ends", [(130, 4100), (1e-3, 100), (30, 80), (0.06, 6)])
+def test_labels_of_a_logarithmic_axis_do_not_meet(ends):
+    canvas = shown(Panel([Curve(ends, [0, 1])], Axis("x", "log")))
+    canvas.set_size_inches(4.5, 4)
+    canvas.draw_without_rendering()
+    axis = canvas.axes[0].xaxis
+    labels = [x for x in (*axis.get_ticklabels(), *axis.get_ticklabels(minor=True)) if x.get_text()]
+    low, high = canvas.axes[0].get_xlim()
+    boxes = sorted((x.get_window_extent() for x in labels if low <= x.get_position()[0] <= high), key=lambda x: x.x0)
+    assert len(boxes) >= 2
+    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+
+
 def test_unknown_figures_and_options_are_named(example):
     with pytest.raises(UnknownFigure, match=r"no figure 'example\.lin'; nearest: example\.line"):
         te.figure("example.lin")

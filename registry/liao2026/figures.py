@@ -408,5 +408,5 @@ def panels_phase(data):
     ]
     across = Axis("ratio $c = p/n$", "log")
     name = data.attrs["nonlinearity"]
-    title = f"{name} attention against ridge, limits:\nin colour on pure noise, solid line for weights fully aligned with a signal"
+    title = f"{name} attention against ridge, limits:\nin colour on pure noise, solid line for weights fully aligned"
     return [Panel(marks, across, Axis(NAMES["gamma"], "log"), title, legend="lower right")]

@@ -28,7 +28,9 @@ class Kept:
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self.known = {record["gathered"]: record for record in journal.records() if "gathered" in record}
+        self.known: dict[str, dict[str, Any]] = {
+            record["gathered"]: record for record in journal.records() if "gathered" in record
+        }
 
     def gather(
         self, entry: Entry, point: Mapping[str, Any], predicted: Mapping[str, Any], effort: Effort, redraw: Redraw
@@ -37,9 +39,13 @@ class Kept:
         key = self._key(entry, point, predicted, effort)
         if key not in self.known:
             found = gather(entry, point, predicted, effort, redraw)
-            record = {"gathered": key, "rows": [_plain(row) for row in found.rows], "problems": found.problems}
-            self.known[key] = record
-            self.journal.append(record)
+            kept: dict[str, Any] = {
+                "gathered": key,
+                "rows": [_plain(row) for row in found.rows],
+                "problems": found.problems,
+            }
+            self.known[key] = kept
+            self.journal.append(kept)
         record = self.known[key]
         return Evidence([_row(row) for row in record["rows"]], list(record["problems"]))
 
@@ -60,7 +66,8 @@ def _plain(row: Row) -> dict[str, Any]:
 
 
 def _row(plain: Mapping[str, Any]) -> Row:
-    return Row(**{n: float(v[FLOAT]) if isinstance(v, dict) else v for n, v in plain.items()})
+    values: dict[str, Any] = {n: float(v[FLOAT]) if isinstance(v, dict) else v for n, v in plain.items()}
+    return Row(**values)
 
 
 def _short(value: Any) -> str:

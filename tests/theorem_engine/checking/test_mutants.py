@@ -6,7 +6,7 @@ import theorem_engine as te
 from theorem_engine.asking.point import read_point
 from theorem_engine.checking.evidence import Effort
 from theorem_engine.checking.mutants import KINDS, Mutant, mutants, original, wrong_entry
-from theorem_engine.checking.mutation import EQUIVALENT, NO_NUMBER, REFUTED, SURVIVED, Trial
+from theorem_engine.checking.mutation import EQUIVALENT, NO_NUMBER, REFUTED, SURVIVED, TOO_SLOW, Trial
 from theorem_engine.checking.verdict import DISAGREES
 
 FAST = {
@@ -117,6 +117,65 @@ def test_the_same_theorem_written_otherwise_is_equivalent_and_a_small_change_sur
     assert small.diff.startswith("- value = ")
     assert "\n+ value = " in small.diff
     assert fate(g / 10).fate == REFUTED
+
+
+def test_what_simulators_said_is_read_again_and_not_drawn_again(tmp_path, monkeypatch):
+    """Words, infinities and all: the second trial finds the rows of the first where no simulator can run."""
+    from theorem_engine.checking import kept
+    from theorem_engine.sweeping.journal import Journal
+
+    def never(*_):
+        raise AssertionError("drawn again")
+
+    journal = Journal(tmp_path / "kept.jsonl")
+    journal.prepare()
+    entry, effort = te.entry("marion2025.linear-risk"), Effort(None, 2000, seed=3)
+    first = Trial(entry, effort, kept=kept.Kept(journal))
+    assert all(site.examined.evidence.rows for site in first.sites)
+    monkeypatch.setattr(kept, "gather", never)
+    again = Trial(entry, effort, kept=kept.Kept(journal))
+    assert [s.examined.evidence for s in again.sites] == [s.examined.evidence for s in first.sites]
+    # another seed is another sample
+    with pytest.raises(AssertionError, match="drawn again"):
+        Trial(entry, Effort(None, 2000, seed=4), kept=kept.Kept(journal))
+
+
+def test_a_check_of_a_mutant_by_a_user_comes_to_the_same_verdict(trials):
+    """What was drawn for the entry judges a mutant as samples drawn for the mutant do."""
+    from theorem_engine.checking.simulation import gather
+
+    trial = trials["marion2025.linear-risk"]
+    site = trial.sites[0]
+    told = []
+    for mutant in list(mutants(trial.entry, dict(site.point.options)))[::6]:
+        wrong = mutant.evaluate(site.point)
+        if wrong is None or set(wrong) != set(site.true):
+            continue
+        own = gather(trial.entry, site.examined.named, wrong, site.examined.effort).rows
+        verdicts = [site.examined.overall(rows, wrong) for rows in (site.fixed, own)]
+        assert verdicts[0] == verdicts[1], mutant.name
+        told.append(verdicts[0])
+    assert DISAGREES in told
+
+
+def test_a_mutant_that_takes_too_long_is_told_apart(trials, monkeypatch):
+    """Time that ran out says nothing about what a check would say."""
+    import itertools
+
+    from theorem_engine.checking import mutants as module
+
+    def endless(*_):
+        for _ in itertools.count():
+            pass
+
+    trial = trials["gaussian.erf-mean"]
+    mutant = next(mutants(trial.entry, {}))
+    monkeypatch.setattr(module, "_outputs", endless)
+    assert list(mutant.evaluations([trial.sites[0].point], 0.2)) == [(None, True)]
+    trial.seconds, seconds = 0.1, trial.seconds
+    fate = trial.fate([(mutant, trial.sites)])
+    trial.seconds = seconds
+    assert fate.fate == TOO_SLOW
 
 
 def test_the_table_counts_and_shows_survivors():

@@ -24,6 +24,8 @@ TOLERANCE = 64 * EPS
 MAX_LEVEL = 13
 #: Panels of one integral that are looked at at once.
 MOST_PANELS = 20_000
+#: Values of one integrand, over all points, that are held at once where a rule has grown.
+MOST_VALUES = 4_000_000
 
 
 @cache
@@ -53,17 +55,16 @@ def legendre_interval(integrand: Integrand, low: Any, high: Any) -> list[tuple[A
     width = np.asarray(high, dtype=float) - low
     for level in range(MAX_LEVEL):
         panels = 2**level
-        nodes = base if level == 0 else ((np.arange(panels)[:, None] + base) / panels).ravel()
+        together = max(1, MOST_VALUES // (base.size * max(1, width.size)))
+        parts = [
+            _interval_sums(integrand, low, width, panels, first, min(first + together, panels))
+            for first in range(0, panels, together)
+        ]
         results, settled = [], True
-        for values in integrand(low[..., None] + width[..., None] * nodes):
-            table = values if np.shape(values)[-1:] == nodes.shape else np.multiply(values, np.ones(nodes.size))
-            if np.isnan(table).any():
-                raise NotConverged("quadrature on an interval: the integrand has no finite value in double precision")
+        for column in zip(*parts, strict=True):
+            sums, sizes = column[0] if len(column) == 1 else map(sum, zip(*column, strict=True))
             if panels > 1:
-                table = table.reshape(*table.shape[:-1], panels, base.size)
-            sums, sizes = table @ weights, np.abs(table) @ weights[:, 1]
-            if panels > 1:
-                sums, sizes = sums.mean(-2), sizes.mean(-1)
+                sums, sizes = sums / panels, sizes / panels
             fine = sums[..., 1]
             gap = np.abs(fine - sums[..., 0])
             settled = settled and bool((gap <= np.maximum(1e-8 * sizes, 1e-300)).all())
@@ -71,6 +72,24 @@ def legendre_interval(integrand: Integrand, low: Any, high: Any) -> list[tuple[A
         if settled:
             return results
     raise NotConverged(f"quadrature on an interval: {16 * 2**MAX_LEVEL} nodes do not settle the integral")
+
+
+def _interval_sums(
+    integrand: Integrand, low: Any, width: Any, panels: int, first: int, last: int
+) -> list[tuple[Any, Any]]:
+    """Sums of both rules, and of absolute values, over some of the panels that an interval is cut into."""
+    base, weights = _paired_rule()
+    nodes = base if panels == 1 else ((np.arange(first, last)[:, None] + base) / panels).ravel()
+    found = []
+    for values in integrand(low[..., None] + width[..., None] * nodes):
+        table = values if np.shape(values)[-1:] == nodes.shape else np.multiply(values, np.ones(nodes.size))
+        if np.isnan(table).any():
+            raise NotConverged("quadrature on an interval: the integrand has no finite value in double precision")
+        if panels > 1:
+            table = table.reshape(*table.shape[:-1], last - first, base.size)
+        sums, sizes = table @ weights, np.abs(table) @ weights[:, 1]
+        found.append((sums.sum(-2), sizes.sum(-1)) if panels > 1 else (sums, sizes))
+    return found
 
 
 def _squared(gap: Any, scale: Any) -> Any:
@@ -114,8 +133,9 @@ def trapezoid_line(
         sums, new = [_sums(v[..., ::2]) for v in both], [_sums(v[..., 1::2]) for v in both]
     else:
         sums, new = [_sums(v) for v in _on(integrand, np.arange(first, last + 1) * step)], []
+    points = max((np.size(total) for total, _ in sums), default=1)
     for _ in range(MAX_LEVEL):
-        new = new or [_sums(v) for v in _on(integrand, (np.arange(first, last) + 0.5) * step)]
+        new = new or _sums_in_parts(integrand, (np.arange(first, last) + 0.5) * step, points)
         results, settled = [], True
         for (old_sum, old_size), (new_sum, new_size) in zip(sums, new, strict=True):
             value, scale = (old_sum + new_sum) * step / 2, (old_size + new_size) * step / 2
@@ -129,9 +149,9 @@ def trapezoid_line(
             results.append((value, left + 4 * EPS * scale))
         if settled:
             return results
-        if any(bool(np.isnan(value).any()) for value, _ in results):
+        if not all(np.isfinite(value).all() for value, _ in results):
             # nodes stay, so that no halving makes a number of it
-            break
+            raise NotConverged("Gaussian mean: the integrand is no number, or beyond double precision, at some nodes")
         sums, new = [(a + c, b + d) for (a, b), (c, d) in zip(sums, new, strict=True)], []
         step, first, last = step / 2, 2 * first, 2 * last
     raise NotConverged(
@@ -191,6 +211,17 @@ def legendre_panels(
 
 def _on(integrand: Integrand, nodes: Any) -> list[Any]:
     return [np.broadcast_to(v, np.broadcast_shapes(np.shape(v), nodes.shape)) for v in integrand(nodes)]
+
+
+def _sums_in_parts(integrand: Integrand, nodes: Any, points: int) -> list[tuple[Any, Any]]:
+    """Sums over all nodes, as many of them at once as there is room for."""
+    together = max(64, MOST_VALUES // max(1, points))
+    parts = [
+        [_sums(v) for v in _on(integrand, nodes[begin : begin + together])] for begin in range(0, nodes.size, together)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return [(sum(part[0] for part in column), sum(part[1] for part in column)) for column in zip(*parts, strict=True)]
 
 
 def _sums(values: Any) -> tuple[Any, Any]:

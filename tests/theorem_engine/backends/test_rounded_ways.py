@@ -9,6 +9,7 @@ from mpmath import mp
 
 from theorem_engine import Flow, Recurrence
 from theorem_engine.backends import get_backend
+from theorem_engine.backends.rounded import Rounded, judged
 
 x, y, a, t = sympy.symbols("x y a t", real=True)
 
@@ -75,3 +76,27 @@ def test_a_stiff_flow_is_as_near_to_its_closed_form_as_claimed():
         truths = (mp.exp(-1) * mp.mpf(10**5) / (10**5 - 1), mp.exp(-1))
         for number, truth in zip(found, truths, strict=True):
             assert abs(mp.mpf(float(number.value)) - truth) <= number.error < 1e-9
+
+
+@pytest.mark.parametrize("bad", [False, True])
+def test_parameters_moved_together_are_judged_as_they_are_one_by_one(bad):
+    """Against the operator judged one parameter after the other; where one of the points has no value that is done."""
+    calls = []
+
+    def plain(x, y, n):
+        calls.append(np.ndim(x))
+        z = np.sqrt(1.0 - np.asarray(x, dtype=float)) * np.exp(y) + n
+        if bad and np.any(np.asarray(x) > 0.25):
+            raise ArithmeticError("no value there")
+        return [z, z * z][: 2 - int(bad)]
+
+    letters = sympy.Symbol("x"), sympy.Symbol("y"), sympy.Symbol("n", integer=True)
+    values = Rounded(0.25, 1e-9), Rounded(1.5, 1e-12), Rounded(3.0)
+    alone = judged(plain, letters)(*values)
+    calls.clear()
+    both = judged(plain, letters, together=True)(*values)
+    assert [r.value for r in both] == [r.value for r in alone]
+    for one, other in zip(both, alone, strict=True):
+        assert one.error == pytest.approx(other.error, rel=1e-6)
+    assert calls.count(1) == 1
+    assert len(calls) == (2 if not bad else 5)

@@ -109,11 +109,17 @@ def _shaped(result: Any, shape: tuple[int, ...]) -> Any:
     return np.reshape(result, (*shape, *np.shape(result)[1:])) if np.ndim(result) else result
 
 
-def judged(plain: Numeric, parameters: Sequence[Any], inside: Callable[..., list[Any]] | None = None) -> Numeric:
+def judged(
+    plain: Numeric,
+    parameters: Sequence[Any],
+    inside: Callable[..., list[Any]] | None = None,
+    together: bool = False,
+) -> Numeric:
     """A float64 operator with errors: its own report, and its sensitivity to each parameter.
 
     A parameter is moved by its own error, or by as much as the roundings of the arithmetic inside amount to, which
-    ``inside`` says for each where a few of them are not all.
+    ``inside`` says for each where a few of them are not all. An operator for which many points hardly take longer than
+    one is asked for all moves ``together``.
     """
     is_whole = [bool(getattr(p, "is_integer", False)) for p in parameters]
 
@@ -122,6 +128,7 @@ def judged(plain: Numeric, parameters: Sequence[Any], inside: Callable[..., list
         with own_notes() as notes:
             found = list(plain(*centre))
         own = reported(notes, len(found))
+        singles = found
         if all(np.ndim(r) == 0 and not isinstance(r, complex) for r in (*found, *own)):
             # single numbers as one array: an operator may have dozens of them
             found, own = [np.array([float(r) for r in found])], [np.array([float(e) for e in own])]
@@ -130,6 +137,7 @@ def judged(plain: Numeric, parameters: Sequence[Any], inside: Callable[..., list
             moved = plain
         errors = [2 * UNIT * np.abs(r) + underflow(r) + e for r, e in zip(found, own, strict=True)]
         least = inside(*centre) if inside else [INSIDE * np.abs(c) if is_numeric(c) else 0.0 for c in centre]
+        moves: list[tuple[int, Any, Any]] = []
         for position, value in enumerate(values):
             if not isinstance(value, Rounded) or (is_whole[position] and not np.any(value.error)):
                 continue
@@ -140,8 +148,13 @@ def judged(plain: Numeric, parameters: Sequence[Any], inside: Callable[..., list
                 errors = [e + np.inf for e in errors]
                 continue
             error = np.maximum(value.error, 0.0 if is_whole[position] else least[position])
-            step = np.maximum(np.maximum(error, 1e-7 * np.abs(value.value)), 1e-290)
-            changes = _changes(moved, centre, position, step, found)
+            moves.append((position, error, np.maximum(np.maximum(error, 1e-7 * np.abs(value.value)), 1e-290)))
+        every = _changes_together(plain, centre, moves, singles) if together and len(moves) > 1 else None
+        for k, (position, error, step) in enumerate(moves):
+            if every is None:
+                changes = _changes(moved, centre, position, step, found)
+            else:
+                changes = [np.array([float(c) for c in every[k]])] if moved is not plain else every[k]
             for i, change in enumerate(changes):
                 errors[i] = errors[i] + np.where(error > 0, change / step * error, 0.0)[()]
         errors = [np.where(np.isnan(e), np.inf, e)[()] for e in errors]
@@ -174,6 +187,25 @@ def _changes(plain: Numeric, centre: list[Any], position: int, step: Any, found:
         if all(np.all(np.isfinite(c)) for c in changes):
             break
     return [np.where(np.isfinite(c), c, np.inf) for c in changes]
+
+
+def _changes_together(
+    plain: Numeric, centre: list[Any], moves: list[tuple[int, Any, Any]], found: list[Any]
+) -> list[list[Any]] | None:
+    """The same for several parameters, each moved at a point of its own; None where one by one is the way."""
+    if any(is_numeric(c) and np.ndim(c) for c in centre):
+        return None
+    columns = [np.full(len(moves), c, dtype=float) if is_numeric(c) else c for c in centre]
+    for k, (position, _, step) in enumerate(moves):
+        columns[position][k] += step
+    try:
+        shifted = plain(*columns)
+    except (ArithmeticError, ValueError):
+        return None
+    gaps = [np.abs(np.asarray(b) - a) for a, b in zip(found, shifted, strict=True)]
+    if not all(len(g) == len(moves) and np.all(np.isfinite(g)) for g in gaps):
+        return None
+    return [[g[k] for g in gaps] for k in range(len(moves))]
 
 
 def solved_errors(matrix: Any, gap: Any) -> Any:

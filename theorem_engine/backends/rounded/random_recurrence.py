@@ -14,7 +14,7 @@ from theorem_engine.backends.rounded import INSIDE, is_numeric, judged
 def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
     """The float64 state after the last step."""
     (law,) = laws
-    return judged(plain, parameters, noise_inside(law, parameters))
+    return judged(plain, parameters, noise_inside(law, parameters), together=True)
 
 
 def noise_inside(law: Any, parameters: tuple[Any, ...]) -> Callable[..., list[Any]]:

@@ -21,7 +21,7 @@ def lower(trajectories: tuple[Any, ...], parameters: tuple[Any, ...], backend: B
     (trajectory,) = trajectories
     law = trajectory.law
     if isinstance(law, RandomRecurrence):
-        return judged(plain, parameters, noise_inside(law, parameters))
+        return judged(plain, parameters, noise_inside(law, parameters), together=True)
     every = backend.function(parameters, [trajectory.every])
     is_stepped = isinstance(law, Recurrence)
     way: Any = (Amplified if is_stepped else FlowErrors)(law, parameters, backend)

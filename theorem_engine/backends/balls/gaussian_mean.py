@@ -12,6 +12,7 @@ from theorem_engine.backends.balls.functions import ball
 from theorem_engine.backends.balls.growth import Growth
 from theorem_engine.backends.balls.held_token import is_square_of_held, lower_held
 from theorem_engine.backends.balls.integration import accuracy, enclose_integral
+from theorem_engine.backends.balls.recalled import exactly
 from theorem_engine.backends.balls.unfolded import unfolded
 from theorem_engine.backends.base import Backend, Numeric
 from theorem_engine.backends.running import latest
@@ -47,16 +48,9 @@ def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
     def key(values: tuple[Any, ...]) -> Any:
         if any(isinstance(v, acb) for v in values):
             raise NotAvailable("no certificate: a Gaussian mean stands inside another integral")
-        places = tuple(map(_exactly, values))
-        return None if None in places else (ctx.prec, accuracy(), places)
+        return ctx.prec, accuracy(), tuple(map(exactly, values))
 
     return latest(compute, key)
-
-
-def _exactly(value: Any) -> Any:
-    """Middle and radius of a finite ball as whole numbers, which tell it from any other; None for others."""
-    value = ball(value)
-    return (value.mid().man_exp(), value.rad().man_exp()) if value.is_finite() else None
 
 
 def gaussian_mean(function: Callable[[Any], Any], growth: tuple[Any, Any], places: Sequence[Any] = ()) -> Any:

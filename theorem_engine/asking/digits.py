@@ -8,6 +8,7 @@ from theorem_engine.asking.evaluation import compiled, plan_of
 from theorem_engine.asking.point import Point
 from theorem_engine.asking.ranges import within_ranges
 from theorem_engine.base.errors import NotConverged
+from theorem_engine.base.precision import decimals
 from theorem_engine.language.entry import Entry
 from theorem_engine.language.statement import assemble, shape_errors
 
@@ -31,7 +32,7 @@ def evaluate_digits(entry: Entry, point: Point, digits: int) -> tuple[dict[str, 
     problem = ""
     while precision <= 8 * (digits + 60):
         # many operators begin with their solution in double precision
-        with mp.workdps(precision), np.errstate(all="ignore"):
+        with decimals(precision), np.errstate(all="ignore"):
             try:
                 results = run(*[BACKEND.number(v) for v in point.values])
             except Singular as found:

@@ -24,6 +24,7 @@ from theorem_engine.asking.quantity import Numeric, Quantity
 from theorem_engine.asking.ranges import within_ranges
 from theorem_engine.backends import get_backend
 from theorem_engine.base.errors import BadRequest, NotConverged, OutOfDomain, TheoremEngineError, ValidityWarning
+from theorem_engine.base.precision import alone
 from theorem_engine.base.random_sets import LEVEL
 from theorem_engine.base.reports import listening
 from theorem_engine.language.catalogue import Named, find_entry
@@ -162,7 +163,8 @@ def predict(id: Named, *, digits: int | None = None, certified: bool = False, **
         elif digits is None:
             outputs, errors, method = _in_float64(entry, point)
         elif certified:
-            outputs, errors, method, certificate = certify(entry, point, digits)
+            with alone():
+                outputs, errors, method, certificate = certify(entry, point, digits)
         else:
             outputs, errors, method = evaluate_digits(entry, point, digits)
         if entry.warns:

@@ -18,6 +18,7 @@ from typing import Any
 
 from theorem_engine.asking.second_order import FUNCTIONS, OPERATIONS, SMALLEST, of_function, of_operation
 from theorem_engine.base.errors import BadRequest, OutOfDomain, TheoremEngineError
+from theorem_engine.base.precision import decimals
 from theorem_engine.base.text import error_text, value_text
 
 
@@ -263,10 +264,9 @@ def _combined(sign: str, a: Any, b: Any) -> Any:
     try:
         if digits is None and not any(hasattr(n.value, "_mpf_") or hasattr(n.value, "_mpc_") for n in (left, right)):
             return _result(sign, left, right, None)
-        from mpmath import mp
 
         # whatever precision the user has set: that of the digits asked for, or of doubles
-        with mp.workdps(digits + 5 if digits else 17):
+        with decimals(digits + 5 if digits else 17):
             return _result(sign, left, right, digits)
     except ZeroDivisionError:
         raise OutOfDomain(f"{left} {sign} {right} divides by zero") from None
@@ -444,8 +444,7 @@ def _distance(value: Any, x: float) -> float:
     """How far a number of more digits is from a double."""
     if not hasattr(value, "_mpf_") or not math.isfinite(x):
         return 0.0
-    from mpmath import mp
 
-    with mp.workdps(40):
+    with decimals(40):
         distance = float(abs(value - x))
     return distance * (1 + 2.0**-50) + SMALLEST if distance else 0.0

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from theorem_engine.base.exact import to_text
+from theorem_engine.base.precision import decimals
 
 #: Significant digits of an output whose own error is not known: what float64 evaluation promises.
 PROMISED = 12
@@ -78,7 +79,7 @@ def number_text(value: Any, digits: int | None) -> str:
     if isinstance(value, int) and abs(value) > 2**53:
         from mpmath import mp, nstr
 
-        with mp.workdps(digits + 5):
+        with decimals(digits + 5):
             return str(nstr(mp.mpf(value), digits)).removesuffix(".")
     return _without_bare_point(f"{value:#.{min(digits, 17)}g}")
 
@@ -109,7 +110,7 @@ def _exponent(value: Any) -> int:
     from mpmath import mp
 
     # the power may have many digits itself, which a logarithm needs before any other
-    with mp.workdps(20 + len(str(mp.frexp(value)[1]))):
+    with decimals(20 + len(str(mp.frexp(value)[1]))):
         return int(mp.floor(mp.log10(abs(value))))
 
 
@@ -123,7 +124,7 @@ def _power_of_ten(like: Any, exponent: int) -> Any:
         return 10.0**exponent
     from mpmath import mp
 
-    with mp.workdps(20 + len(str(exponent))):
+    with decimals(20 + len(str(exponent))):
         return mp.mpf(10) ** exponent
 
 

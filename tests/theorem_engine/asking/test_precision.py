@@ -1,6 +1,7 @@
 """Precision is local to a call: calls disturb neither each other nor what the user has set."""
 
 import multiprocessing
+import threading
 
 import pytest
 from flint import ctx
@@ -62,3 +63,42 @@ def test_processes_side_by_side_give_the_same_digits(settings):
     alone = [answer(how) for how in CALLS]
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map(answer, CALLS, chunksize=1) == alone
+
+
+def test_threads_that_ask_for_different_digits_wait_for_each_other(settings):
+    alone = [answer(how) for how in CALLS]
+    found = [[], [], []]
+
+    def work(mine, turn):
+        for _ in range(4):
+            for how in CALLS[turn:] + CALLS[:turn]:
+                mine.append((CALLS.index(how), answer(how), str(te.predict("gaussian.erf-square", **POINT, **how))))
+
+    threads = [threading.Thread(target=work, args=(mine, turn)) for turn, mine in enumerate(found)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (mp.dps, ctx.prec) == (33, 111)
+    texts = [str(te.predict("gaussian.erf-square", **POINT, **how)) for how in CALLS]
+    for mine in found:
+        assert len(mine) == 4 * len(CALLS)
+        assert all(value == alone[i] and text == texts[i] for i, value, text in mine)
+
+
+def test_a_child_of_a_thread_at_work_does_not_wait_for_it(settings):
+    """A process that is made while another thread computes has no such thread."""
+    alone, stop = answer(CALLS[1]), threading.Event()
+
+    def work():
+        while not stop.is_set():
+            answer(CALLS[1])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            assert pool.map_async(answer, [CALLS[1]] * 6, chunksize=1).get(timeout=60)[:1] == [alone]
+    finally:
+        stop.set()
+        thread.join()

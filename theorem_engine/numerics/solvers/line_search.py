@@ -84,7 +84,7 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
         if known[i][1] <= min(known[i - 1][1], known[i + 1][1]) and known[i - 1][0] * known[i + 1][0] >= 0
     ]
     inner = sorted(inner, key=lambda i: known[i][1])[:VALLEYS]
-    found = [_narrowed(height, slope, *(known[j][0] for j in (i - 1, i, i + 1)), abs(known[i][1])) for i in inner]
+    found = [_narrowed(height, slope, [p for p, _ in known[i - 1 : i + 2]], abs(known[i][1])) for i in inner]
     if len(found) == 1:
         return Lowest(found[0], True)
     bottom = min(_number(_value(height, p)) for p in found)
@@ -164,12 +164,14 @@ def _ends(known: list[tuple[float, float]]) -> list[int]:
     return sorted(ends)
 
 
-def _narrowed(
-    height: Function, slope: Function | None, left: float, middle: float, right: float, scale: float
-) -> float:
-    """The bottom of the valley around the middle, about so high: where the slope changes sign, or by values alone."""
+def _narrowed(height: Function, slope: Function | None, around: list[float], scale: float) -> float:
+    """The bottom of a valley, about so high, from its middle and a place on either side.
+
+    Where the slope changes its sign, or by values alone.
+    """
     from scipy.optimize import minimize_scalar
 
+    left, middle, right = around
     is_log = left * right > 0
     sign = math.copysign(1.0, middle)
 

@@ -31,9 +31,8 @@ def report():
         line(f"warm predict of {name}, ms: median/95 %/most", shown, "wanted: at most 2")
     axes = {"c": te.grid("0.05", 8, 100), "snr": te.grid(0, 8, 100)}
     point = {"nonlinearity": "tanh", "gamma": 1, "weights": "aligned"}
-    few = {"c": te.grid("0.05", 8, 20), "snr": te.grid(0, 8, 20)}
     te.sweep("liao2026.interpolation-error", **point, c=[1, 2], snr=[0, 1])
     plain = best(lambda: te.sweep("liao2026.interpolation-error", **point, **axes, errors=False), 1)
     line("sweep of 10,000 points, values only, seconds", f"{plain:.2f}", "wanted: at most 3")
-    known = best(lambda: te.sweep("liao2026.interpolation-error", **point, **few), 1)
-    line("the same with errors, over values only, per point", f"{25 * known / plain:.1f}", "wanted: at most 3")
+    known = best(lambda: te.sweep("liao2026.interpolation-error", **point, **axes), 1)
+    line("the same with errors, over values only", f"{known / plain:.1f}", "wanted: at most 3")

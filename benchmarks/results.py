@@ -24,7 +24,8 @@ def _lines(seconds, commit):
     yield ""
     place = f", at {commit}" if commit else ""
     yield f"By `make bench` on {date} in {seconds / 60:.1f} minutes of processor time{place}."
-    yield f"Load of the machine at the end, over 1, 5 and 15 minutes: {_load()}."
+    threads = os.environ.get("OMP_NUM_THREADS", "as many as there are cores")
+    yield f"Load of the machine at the end, over 1, 5 and 15 minutes: {_load()}. Threads of linear algebra: {threads}."
     yield f"Machine: {_processor()}; Python {platform.python_version()}, {', '.join(map(_version, VERSIONS))}."
     yield "Times are processor times, the best of a few; a ratio is the rival's time over ours, both in this one run."
     ratios = [r for r in RECORDED if r["kind"] in ("ratio", "skipped")]

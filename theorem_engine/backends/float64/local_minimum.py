@@ -16,7 +16,7 @@ from theorem_engine.numerics.solvers.search import descend
 #: Largest change of the logarithm of a parameter in one step.
 STRIDE = 0.35
 #: Halvings of the last step where the minimum was lost in it, and the slope to which it is then followed.
-HALVINGS, CLOSE = 10, 1e-9
+HALVINGS, CLOSE = 5, 1e-9
 
 
 def lower(minima: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:

@@ -11,6 +11,8 @@ from .simulator import simulator
 STEP = 1e-3
 #: Sequences that ratios are formed on first; the square of what these are off by remains.
 PILOT = 200_000
+#: Sequences whose noise of gradients is averaged before it is multiplied with that of others.
+GROUP = 8
 
 
 @simulator(covers=("slope",), systematic=1e-5)
@@ -125,3 +127,51 @@ def _valley_slope(pairs, items):
     point = {**dict(items), "L": dict(pairs)}
     features, answers = _features(point, np.random.default_rng([2509, 21939]), PILOT)
     return (features * answers).mean() / (features**2).mean()
+
+
+@lru_cache(maxsize=64)
+def _first_spread(pairs, items):
+    """The trace of the squared noise of gradients over curvatures, on sequences of their own."""
+    point = {**dict(items), "L": dict(pairs)}
+    key, value, cross = _costs(point, np.random.default_rng([2509, 21944]), PILOT)
+    return np.mean(key) ** 2 + np.mean(value) ** 2 + 2 * np.mean(cross) ** 2
+
+
+def _costs(point, rng, count):
+    """What a sequence adds to noise over curvature: of a component of k, of one of v, and of the two together."""
+    bends, ratios = _first_ratios(*_key_of(point))
+    if min(bends) == 0:
+        raise ValueError("a single token leaves nothing to choose: the risk does not depend on k")
+    found, label_noise = [], float(point.get("delta", 0.0)) ** 2
+    for tokens, _ in sequences(point, rng, count, 2):
+        chances, values = posterior(point, tokens[:, :, 0]), tokens[:, :, 1]
+        answer = np.einsum("nl,nl->n", chances, values)
+        # the squared error averaged over the positions that the tokens leave open, and over the label's noise
+        error = np.einsum("nl,nl,nl->n", chances, values, values) - answer**2 + label_noise
+        slopes = chances * (values - answer[:, None])
+        norms = np.einsum("nl,nl->n", slopes, slopes), np.einsum("nl,nl->n", chances, chances)
+        own = [ratio + (error - ratio) * norm / bend for ratio, norm, bend in zip(ratios, norms, bends, strict=True)]
+        both = error * np.einsum("nl,nl->n", slopes, chances) / np.sqrt(bends[0] * bends[1])
+        found.append(np.stack([*own, both]))
+    mixed = np.concatenate(found, axis=1)
+    return mixed if len(found) == 1 else rng.permutation(mixed, axis=1)
+
+
+# the root of the variance is taken to first order around the pilot's, whose noise is squared
+@simulator(exact=True, covers=("spread", "excess"), systematic=1e-4)
+def spread_of_sets(point, rng, count):
+    """Mean and spread of what training costs, for normal errors of k and v in each of D directions.
+
+    Beside k* and v* tokens are independent of all else, so that the sums which move k and v are normal in each
+    direction and independent: a squared error has the mean tr S and the variance 2 tr S^2, S being noise over
+    curvature. Two groups of sequences each give one S, and tr S S' of independent ones is right in the mean.
+    """
+    share, dimension = float(point["D"]) / float(point["N"]), float(point["D"])
+    one, two = (_costs(point, rng, count * GROUP).reshape(3, count, GROUP).mean(axis=2) for _ in range(2))
+    square = one[0] * two[0] + one[1] * two[1] + 2 * one[2] * two[2]
+    first = _first_spread(*_key_of(point))
+    root = np.sqrt(first) * (1 + (square / first - 1) / 2)
+    return {
+        "spread": share * np.sqrt(2 / dimension) * root,
+        "excess": share * (one[0] + one[1] + two[0] + two[1]) / 2,
+    }

@@ -195,8 +195,16 @@ def attention_error_as_defined(point: Point, rng: Generator, count: int) -> dict
     return regression_errors(point, rng, count, attention_with_diagonal)
 
 
+def _same_penalty(asked: Point, drawn: Point) -> dict[str, float]:
+    """Without its factor n/sqrt(p) softmax is a small matrix, and the penalty counts as so many squares of it more."""
+    if drawn.get("scaled", True) not in (False, "false") or drawn.get("masked", True) in (False, "false"):
+        return {}
+    before, now = (n**2 / p for p, n in map(sizes, (asked, drawn)))
+    return {"gamma": float(asked["gamma"]) * before / now}
+
+
 # the exponential has heavy tails: the second term is not small at sizes of hundreds, nor is the third at sixty
-@simulator(size=400, orders=((0.5, 1.0),), cost=3.0, covers=("error",))
+@simulator(size=400, orders=((0.5, 1.0),), cost=3.0, kept=_same_penalty, covers=("error",))
 def softmax_error(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The error of row-wise softmax attention, masked or plain; masked and scaled is n/sqrt(p) times it, centred."""
     masked, scaled = (point.get(name, True) not in (False, "false") for name in ("masked", "scaled"))

@@ -41,6 +41,9 @@ class Simulator:
     #: Size from which on the correction is a series in powers of its one order, or a function of the point for that;
     #: zero where it is not known. Small sizes are cheap, and such a series can be told from them.
     series_from: int | Callable[[Mapping[str, Any]], int] = 0
+    #: Other letters of a point that is drawn at another size than it was asked for, as a function of both: those that
+    #: keep the limit the same.
+    kept: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = None
     #: It returns runs of one computation, not samples. What two runs differ by shows how far rounding or step sizes
     #: were magnified; an output named ``accuracy`` bounds the absolute error of all others.
     deterministic: bool = False
@@ -88,6 +91,11 @@ class Simulator:
     def systematic_at(self, point: Mapping[str, Any]) -> float:
         """The relative bound on what its samples are off by at a point."""
         return self.systematic(point) if callable(self.systematic) else self.systematic
+
+    def at_sizes(self, point: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+        """A point drawn at other sizes."""
+        drawn = {**point, **sizes}
+        return {**drawn, **(self.kept(point, drawn) if self.kept else {})}
 
     def series_from_at(self, point: Mapping[str, Any]) -> int:
         """The size from which on its correction is a series, at a point; zero if it does not say or has two orders."""

@@ -394,6 +394,17 @@ def test_a_top_that_jumps_from_run_to_run_is_refused():
         matrices.reversal_window(point, rng(35), 2)
 
 
+def test_softmax_without_its_factor_keeps_its_penalty_when_it_is_drawn_at_another_size():
+    """Rescaling features and penalty together changes no error: at any size the numbers are those with the factor."""
+    asked = {"p": 60, "n": 40, "snr": 0.0, "weights": "none", "gamma": 0.02, "scaled": "false"}
+    small = sim.softmax_error.at_sizes(asked, {"p": 30, "n": 20})
+    with_factor = {**small, "scaled": "true", "gamma": asked["gamma"] * 40**2 / 60}
+    drawn = [sim.softmax_error(point, rng(36), 6)["error"].mean() for point in (small, with_factor)]
+    # centring moves the error of features by one direction among twenty
+    assert drawn[0] == pytest.approx(drawn[1], abs=0.05)
+    assert sim.softmax_error.at_sizes({**asked, "scaled": "true"}, {"p": 30, "n": 20})["gamma"] == asked["gamma"]
+
+
 def test_the_error_at_all_strengths_is_that_of_ridge_itself():
     """The rank-two formula of reversal_window against the regression as defined."""
     source = rng(34)

@@ -224,7 +224,7 @@ def _drawn(
             sizes = {"size": simulator.size}
         try:
             with time_limit(share.seconds):
-                drawn = _rows(name, simulator, {**point, **sizes}, share, sizes)
+                drawn = _rows(name, simulator, simulator.at_sizes(point, sizes), share, sizes)
         except Exception as error:  # a simulator is foreign code: whatever it raises is its answer
             notes.append(f"{name}: {str(error)[:200] or type(error).__name__}")
             continue

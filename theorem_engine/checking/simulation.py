@@ -253,7 +253,7 @@ class _Run:
         for share in self._shares(whole, largest):
             changed = at_size(whole, round(share * largest))
             size = round(math.prod(changed.values()) ** (1 / len(changed)))
-            places.append((size, {**self.point, **changed}))
+            places.append((size, self.simulator.at_sizes(self.point, changed)))
         return places
 
     def _shares(self, whole: Mapping[str, int], size: int) -> tuple[float, ...]:

@@ -14,6 +14,7 @@ Three answers, each with a stated error rate, and with the outputs they speak ab
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +33,7 @@ from theorem_engine.checking.comparison import (
     normal_threshold,
     short,
 )
-from theorem_engine.checking.evidence import Effort, Evidence, Redraw, Row, flat_outputs, read_effort
+from theorem_engine.checking.evidence import RELEVANT, Effort, Evidence, Redraw, Row, flat_outputs, read_effort
 from theorem_engine.checking.outcome import Outcome, outcomes, overall
 from theorem_engine.checking.simulation import gather, time_limit
 from theorem_engine.checking.simulators import random_letters, split_variants, unchecked_outputs
@@ -45,6 +46,8 @@ __all__ = ["AGREES", "CANNOT_TELL", "DISAGREES", "FALSE_ALARM", "Comparison", "V
 FALSE_ALARM = 1e-3
 #: A prediction that is a mean over random numbers may be off by so many of its errors, which cover 95 times in 100.
 PREDICTED = 1.5
+#: Standard errors in one of its errors, and how many of these have to fit into what is relevant to be one among two.
+COVERED, COARSE = 1.96, 5.5
 #: Outputs smaller than this are looked at: they may be zero up to rounding.
 ROUNDED = 1e-12
 
@@ -239,12 +242,20 @@ def without_rounding(prediction: Any, predicted: Mapping[str, Any]) -> dict[str,
 
 
 def with_own_error(row: Row, errors: Mapping[str, float]) -> Row:
-    """A row whose systematic error includes that of a prediction which is a mean over random numbers."""
-    own = PREDICTED * errors.get(row.output, 0.0)
+    """A row that allows for the error of a prediction which is a mean over random numbers too.
+
+    Beside a sample's it is one more independent error, and their squares add up. A computation, or a prediction too
+    coarse to show what is relevant however long one samples, has it as a systematic error.
+    """
+    own = errors.get(row.output, 0.0)
     if not own:
         return row
+    share = own / COVERED
+    scale = max(abs(row.estimate), row.scale, row.spread) if isinstance(row.estimate, float) else 0.0
+    if not row.deterministic and row.standard_error > 0 and COARSE * share < RELEVANT * scale:
+        return replace(row, standard_error=math.hypot(row.standard_error, share))
     cause = " and ".join(filter(None, [row.systematic_of, "the prediction's own random numbers"]))
-    return replace(row, systematic=row.systematic + own, systematic_of=cause)
+    return replace(row, systematic=row.systematic + PREDICTED * own, systematic_of=cause)
 
 
 def statistical_errors(entry: Entry, point: Point) -> dict[str, float]:

@@ -345,3 +345,34 @@ def test_zero_against_samples_that_are_all_the_same_is_refuted():
     """Sizes extrapolated leave an error of rounding and no spread: what was found is the only size there is."""
     row = Row("value", "stub", 0.5, 1e-12, samples=100, degrees=99)
     assert judge([row], {"value": 0.0}, FALSE_ALARM)[0].verdict == DISAGREES
+
+
+@pytest.mark.parametrize(
+    ("gap", "own", "found"), [(0.0019, 0.0025, "agrees"), (0.0065, 0.0025, "disagrees"), (0.0019, 0.03, "cannot tell")]
+)
+def test_errors_of_a_random_prediction_and_of_a_sample_add_as_squares(gap, own, found):
+    """A gap of 3.8 errors of the sample is 1.4 of both; five of both refute; a coarse prediction can be neither."""
+    from theorem_engine.checking.comparison import judge
+    from theorem_engine.checking.evidence import Row
+    from theorem_engine.checking.outcome import outcomes, overall
+    from theorem_engine.checking.verdict import with_own_error
+
+    row = Row("alpha", "a", 1.0 + gap, standard_error=0.0005, spread=0.5, samples=10**6, degrees=10**6)
+    compared = judge([with_own_error(row, {"alpha": own})], {"alpha": 1.0}, 1e-3)
+    assert overall(outcomes(compared, ["alpha"]))[0] == found
+
+
+def test_errors_of_a_random_prediction_raise_no_more_false_alarms_than_are_stated():
+    """Of ten thousand true predictions with Gaussian errors on both sides about one in fifty is called wrong at .02."""
+    import numpy as np
+
+    from theorem_engine.checking.comparison import DISAGREES, judge
+    from theorem_engine.checking.evidence import Row
+    from theorem_engine.checking.verdict import with_own_error
+
+    rng, alarms = np.random.default_rng(5), 0
+    for mine, theirs in rng.standard_normal((10_000, 2)):
+        row = Row("x", "a", 1.0 + 0.0004 * mine, standard_error=0.0004, spread=0.4, samples=10**6, degrees=10**6)
+        compared = judge([with_own_error(row, {"x": 1.96 * 0.0008})], {"x": 1.0 + 0.0008 * theirs}, 0.02)
+        alarms += compared[0].verdict == DISAGREES
+    assert abs(alarms - 200) < 4 * 14

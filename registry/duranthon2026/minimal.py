@@ -16,6 +16,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     L,
     Q,
     S,
+    V,
     activation,
     c,
     chi,
@@ -45,6 +46,8 @@ from theorem_engine.registry.duranthon2026.weights import (
 ATTAINED = Output("whether the minimum is attained at finite overlaps")
 #: What bounded rising kernels become for steep scores.
 STEP = Normalised(Piecewise((1, chi > 0), (0, True)), breaks=(0,))
+#: Mean squares of weights below this, and above its inverse, are near the ends of double precision.
+VANISHING = Rational(1, 10**280)
 #: Risks below this have lost more digits in 1 - S^2/Q than they lose by an inexact place.
 FEW_DIGITS = Rational(1, 10**6)
 SHIFT = Output("minimising shift of erf; 0 for other activations", REAL)
@@ -218,7 +221,11 @@ def _searched(m, weights, found):
     """Over the slope of the scores, at every scale, and over its sign where that is not settled beforehand."""
     unit, limit = natural_slope(m), _hard_limit(m)
     # SymPy would open a condition that contains a kernel with branches
-    best = Minimum(found.inline(1 - S**2 / Q if weights.breaks else found.risk), over=slope)
+    body = 1 - S**2 / Q if weights.breaks else found.risk
+    if V in found.definitions and not weights.breaks:
+        # weights whose squares underflow or overflow are no place to look at
+        body = Piecewise((body, And(Q > VANISHING, 1 / VANISHING > Q)), (1, True))
+    best = Minimum(found.inline(body), over=slope)
     attained = Gt(reached, Rational(1, 2))
     # where the infimum is a limit, scores vanish or grow without bound on the way to it
     place = Piecewise((slope, attained), (oo, slope > unit), (-oo, slope < -unit), (0, True))

@@ -2,8 +2,8 @@
 
 from sympy import Abs, Integer, Piecewise, Rational, log, oo, pi, sqrt
 
-from theorem_engine import GaussianMean, LengthMean, Normalised, Search, normal_cdf
-from theorem_engine.registry.duranthon2026.notation import L, c, drop, slope, x
+from theorem_engine import ElementWise, GaussianMean, LengthMean, Normalised, Search, normal_cdf
+from theorem_engine.registry.duranthon2026.notation import L, c, drop, nu, slope, x
 from theorem_engine.registry.duranthon2026.tasks import ARGMAX, seen_task_of
 from theorem_engine.registry.duranthon2026.weights import Shifted, weights_of
 
@@ -26,13 +26,20 @@ def where_to_look(m):
         slope: Search(
             0 if _prefers_positive(m) else -oo,
             _farthest(m) if dear else oo,
-            scan=2 if dear else 4,
+            scan=2 if dear else _places(m, seen),
             # two weights at once are dear: these two are known to have a risk that falls and then rises
             single_valley=dear and m.activation in ("softplus", "tanh"),
             slopes=not weights.breaks,
             unit=natural_slope(m),
         )
     }
+
+
+def _places(m, task):
+    """Places to the decade: a written weight may peak at a score that a strong signal meets at one slope only."""
+    if not task.is_marked or not isinstance(m.activation, ElementWise):
+        return 4
+    return 16 if m.when(nu > 100) else 8
 
 
 def natural_slope(m):
@@ -69,7 +76,7 @@ def _farthest(m):
         return Integer(81) if m.activation == "tanh" else _farthest_with_constant()
     # the softmax with a constant is best near that without one, at the signal's own slope
     known = {"softplus": 3000 + 2 * task.scale, "tanh": 3000 + 2 * task.scale, "softmax-plus-one": 10 + 3 * task.scale}
-    return known.get(m.activation if isinstance(m.activation, str) else "", 100 + 10 * task.scale)
+    return known.get(m.activation if isinstance(m.activation, str) else "", 3000 + 10 * task.scale)
 
 
 def _farthest_with_constant():

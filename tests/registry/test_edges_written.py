@@ -7,14 +7,14 @@ import sympy
 from mpmath import mp
 
 import theorem_engine as te
-from theorem_engine.base.errors import BadNumber, OutOfDomain
+from theorem_engine.base.errors import BadNumber, NotConverged, OutOfDomain
 
 t = sympy.Symbol("t")
 
 
-@pytest.mark.parametrize("L", [3, 100])
-@pytest.mark.parametrize("nu", [1, 100, 10**6, 10**8])
-@pytest.mark.parametrize("rate", [1, -2])
+@pytest.mark.parametrize(
+    ("rate", "nu", "L"), [(1, 1, 3), (-2, 100, 100), (1, 10**6, 3), (-2, 10**6, 100), (-2, 10**8, 3)]
+)
 def test_exponential_weights_have_their_least_risk_where_a_closed_form_has_it(rate, nu, L):
     """S = e^(a s + a^2/2) and Q = e^(2 a s + 2 a^2) + (L - 1) e^(2 a^2) with a = rate m, s = sqrt(nu): all in one line.
 
@@ -38,6 +38,52 @@ def test_exponential_weights_have_their_least_risk_where_a_closed_form_has_it(ra
         assert abs(found.outputs["risk"] - risk(low)) <= found.errors["risk"] <= 1e-12
         assert abs(found.outputs["m_kk"] - low / rate) <= found.errors["m_kk"] <= 1e-5 * low
         assert found.outputs["attained"]
+
+
+@pytest.mark.parametrize(("floor", "nu"), [(0, 10**4), (1, 10**4), (1, 10**6)])
+def test_a_peak_that_a_strong_signal_meets_at_one_slope_is_found(floor, nu):
+    """floor + 5 e^(-100 (x - 1)^2): its Gaussian means are closed forms; every slope of a fine grid is no better."""
+    peak = floor + 5 * sympy.exp(-100 * (t - 1) ** 2)
+    found = te.predict("duranthon2026.minimal-risk", task="spiked", nu=nu, L=3, activation=te.ElementWise(peak))
+    with mp.workdps(40):
+
+        def bump(height, rate, centre, width):
+            """E height exp(-rate (centre + width x - 1)^2)."""
+            spread = 1 + 2 * rate * width**2
+            return height * mp.exp(-rate * (centre - 1) ** 2 / spread) / mp.sqrt(spread)
+
+        def means(centre, width):
+            once = bump(5, 100, centre, width)
+            return floor + once, floor**2 + 2 * floor * once + bump(25, 200, centre, width)
+
+        def risk(m):
+            S, own = means(m * mp.sqrt(nu), m)
+            return 1 - S**2 / (own + 2 * means(mp.zero, m)[1])
+
+        ends = tuple(end / mp.sqrt(nu) for end in (mp.mpf("0.98"), mp.mpf("1.02")))
+        place = mp.findroot(lambda m: mp.diff(risk, m), ends, solver="bisect", maxsteps=90, verify=False)
+        grid = [sign * mp.mpf(10) ** (mp.mpf(k) / 200) for k in range(-800, 200) for sign in (1, -1)]
+        assert min(risk(m) for m in grid) >= risk(place)
+        assert abs(found.outputs["risk"] - risk(place)) <= found.errors["risk"] <= 1e-12
+        assert abs(found.outputs["m_kk"] - place) <= found.errors["m_kk"]
+
+
+@pytest.mark.parametrize(("unit", "nu"), [(1000, 1), (100, sympy.Rational(1, 100))])
+def test_a_kernel_in_another_unit_has_its_minimum_there(unit, nu):
+    """e^(x/unit) at m = unit nu is the posterior of two tokens, whose risk is one normal integral."""
+    found = te.predict(
+        "duranthon2026.minimal-risk", task="max", nu=nu, L=2, activation=te.Normalised(sympy.exp(t / unit))
+    )
+    with mp.workdps(25):
+        bayes = mp.quad(lambda z: mp.sech(nu * z / mp.sqrt(2)) ** 2 * mp.npdf(z) / 2, mp.linspace(-12, 12, 25))
+    assert abs(found.outputs["risk"] - bayes) <= found.errors["risk"] <= 1e-12
+    assert abs(found.outputs["m_kk"] - unit * nu) <= found.errors["m_kk"]
+
+
+def test_a_minimum_beyond_the_farthest_slope_is_refused():
+    kernel = te.Normalised(sympy.exp(t / 10**6))
+    with pytest.raises(NotConverged, match="ever faster"):
+        te.predict("duranthon2026.minimal-risk", task="max", nu=1, L=2, activation=kernel)
 
 
 @pytest.mark.parametrize(

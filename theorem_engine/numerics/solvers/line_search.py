@@ -15,6 +15,8 @@ from theorem_engine.numerics.solvers.search import graded_sign_change
 DECADES = 12
 #: Share of a decade of rise or rest, after a rise and beyond one, after which nobody looks for another valley.
 PATIENCE = 0.75
+#: The same outwards, in decades, where a value costs little: wells of peaked functions are narrow and lie apart.
+LONG_PATIENCE = 3
 #: Steps without any change that end the way to zero, where a function is smooth.
 REST = 3
 #: Relative differences below this are rounding.
@@ -60,7 +62,10 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
             for outwards, way in zip((True, False), ways, strict=True):
                 kept = [p for p in way if abs(p) < end]
                 kept += [sign * end] if outwards and math.isfinite(end) else []
-                _walk(height, places, exact, kept, outwards, int(PATIENCE * per_decade))
+                patience = int(PATIENCE * per_decade)
+                if not isinstance(height, Graded):
+                    patience = LONG_PATIENCE * per_decade if outwards else len(kept)
+                _walk(height, places, exact, kept, outwards, patience)
     _assure(height, places, exact)
     known = sorted((p, v) for p, v in places.items() if math.isfinite(v))
     if not known:
@@ -76,8 +81,14 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
             return Lowest(sign * unit, True)
     for end in reversed(_ends(known)):
         if known[end][0] in ties:
-            inwards = known[end + 1 if end == 0 or known[end][0] > 0 > known[end - 1][0] else end - 1]
-            return Lowest(known[end][0], False, REMAINDER * abs(inwards[1] - known[end][1]))
+            way = 1 if end == 0 or known[end][0] > 0 > known[end - 1][0] else -1
+            falls = [known[end + k * way][1] - known[end][1] for k in (1, 2) if 0 <= end + k * way < len(known)]
+            if abs(known[end][0]) in (high, -low) and len(falls) > 1 and falls[0] > falls[1] / 2 > ALIKE * abs(best):
+                raise NotConverged(
+                    f"minimum: at {known[end][0]:.3g}, the farthest that is looked at, the function falls ever faster; "
+                    "write it in another unit"
+                )
+            return Lowest(known[end][0], False, REMAINDER * falls[0])
     inner = [
         i
         for i in range(1, len(known) - 1)
@@ -116,9 +127,10 @@ def _walk(
             before, value = places[last], places[place]
         if not math.isfinite(value):
             places.pop(place, None)
-            if outwards or math.isfinite(before):
+            if outwards or (math.isfinite(before) and isinstance(height, Graded)):
                 return
-            # the natural unit may lie where the function overflows: nearer to zero it does not
+            # the natural unit may lie where the function overflows or vanishes: nearer to zero it does not
+            before = math.nan
             continue
         places[place] = value
         change = value - before if math.isfinite(before) else 0.0
@@ -128,7 +140,8 @@ def _walk(
         # functions of order one change where their letter is: weak signals make two scales
         counts = has_risen and (not outwards or abs(place) > 1)
         since_fall = 0 if change < 0 and not is_flat else since_fall + counts
-        if since_fall > patience or (rest > REST and not outwards and _is_alike(value, places.get(0.0, value))):
+        is_at_rest = isinstance(height, Graded) and not outwards and rest > REST
+        if since_fall > patience or (is_at_rest and _is_alike(value, places.get(0.0, value))):
             return
         before, last = value, place
 

@@ -224,7 +224,7 @@ def _searched(m, weights, found):
     body = 1 - S**2 / Q if weights.breaks else found.risk
     if V in found.definitions and not weights.breaks:
         # weights whose squares underflow or overflow are no place to look at
-        body = Piecewise((body, And(Q > VANISHING, 1 / VANISHING > Q)), (1, True))
+        body = Piecewise((body, And(Q > VANISHING, 1 / VANISHING > Q)), (oo, True))
     best = Minimum(found.inline(body), over=slope)
     attained = Gt(reached, Rational(1, 2))
     # where the infimum is a limit, scores vanish or grow without bound on the way to it

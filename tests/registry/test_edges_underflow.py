@@ -28,6 +28,12 @@ def of_the_rate(lam, gamma, d):
     return 4 * mp.mpf(gamma) ** 2 * c * mp.exp(-(c**2)) * mp.erfc(b * c) / mp.sqrt(mp.pi)
 
 
+def of_a_discriminant(g, delta2):
+    """Phi(-delta2 sqrt(1 - g) / (2 sqrt(delta2 + 4 g)))."""
+    g, delta2 = mp.mpf(g), mp.mpf(delta2)
+    return mp.ncdf(-delta2 * mp.sqrt(1 - g) / (2 * mp.sqrt(delta2 + 4 * g)))
+
+
 @pytest.mark.parametrize(
     ("entry", "letters", "output", "truth"),
     [
@@ -37,6 +43,11 @@ def of_the_rate(lam, gamma, d):
          lambda: of_a_miss(3 * mp.sqrt(1000), mp.mpf("0.3")) / 100),
         ("marion2025.fixed-points", {"lam": "5.34", "gamma": "0.158", "d": 428, "L": 30}, "rate_k",
          lambda: of_the_rate(mp.mpf("5.34"), mp.mpf("0.158"), 428)),
+        ("classics.lda-error", {"g": "0.005424", "delta2": "5946.2"}, "error",
+         lambda: of_a_discriminant("0.005424", "5946.2")),
+        ("classics.lda-error", {"g": "0.005424", "delta2": "5750"}, "error",
+         lambda: of_a_discriminant("0.005424", "5750")),
+        ("gaussian.erf-miss", {"t": "27", "g": 0}, "value", lambda: mp.erfc(27) ** 2),
     ],
 )  # fmt: skip
 def test_a_number_that_underflows_is_not_called_exact(entry, letters, output, truth):

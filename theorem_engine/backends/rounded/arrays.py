@@ -17,6 +17,10 @@ UNIT = 2.0**-53
 FUNCTION = 4 * UNIT
 #: More than all that a few products may lose below the smallest normal double.
 UNDERFLOW = 8 * 2.0**-1074
+#: Below the smallest normal double results are rounded to multiples of the smallest one.
+NORMAL = 2.0**-1022
+#: One over the largest double, and more than what a library may have set to zero near it.
+TINY = 6e-309
 #: Single numbers have a way of their own.
 MANY = 2
 #: An error below this part of the argument is followed by the slope alone.
@@ -121,6 +125,8 @@ def _by_slope(slope: Callable[[Any], Any], squared: float = 0.0) -> Callable[...
         total = _own(result, FUNCTION)
         if squared:
             total *= 1.0 + (squared / 4) * x * x
+            # libraries give up a little above the smallest double
+            total += np.where(np.abs(result) < NORMAL, TINY, 0.0)
         if not _is_exact(error):
             total += slope(np.maximum(np.abs(x) - error, 0.0)) * error
         total += UNDERFLOW

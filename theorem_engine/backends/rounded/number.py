@@ -16,8 +16,8 @@ import numpy as np
 from scipy import special
 
 from theorem_engine.backends.rounded import scalars
-from theorem_engine.backends.rounded.arrays import FUNCTION, NARROW, UNIT, quick_error
-from theorem_engine.backends.rounded.scalars import NORMAL, SMALLEST
+from theorem_engine.backends.rounded.arrays import FUNCTION, NARROW, NORMAL, TINY, UNIT, quick_error
+from theorem_engine.backends.rounded.scalars import SMALLEST
 from theorem_engine.base.exact import as_fraction
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 
 
 #: The error of an infinity that is an overflow, of a number known to lie beyond the largest double; one over that.
-BEYOND, TINY = float(np.finfo(np.float64).max), 6e-309
+BEYOND = float(np.finfo(np.float64).max)
 
 
 def _quick(rule: Callable[..., scalars.Pair | None], name: str) -> Callable[[Any, Any], Any]:
@@ -274,7 +274,8 @@ def _own(ufunc: Any, plain: list[Any], result: Any) -> Any:
     is_zero = np.zeros((), dtype=bool)
     for x in plain:
         is_zero = is_zero | (x == 0)
-    return own + np.where((size < NORMAL) & ~is_zero, SMALLEST, 0.0)[()]
+    # libraries give up erfc and its like a little above the smallest double
+    return own + np.where((size < NORMAL) & ~is_zero, TINY if ufunc in _SQUARING else SMALLEST, 0.0)[()]
 
 
 def _are_whole(plain: list[Any]) -> bool:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from theorem_engine.backends.rounded.arrays import FUNCTION, NARROW, UNIT
+from theorem_engine.backends.rounded.arrays import FUNCTION, NARROW, NORMAL, TINY, UNIT
 
-#: Below the smallest normal double results are rounded to multiples of the smallest one.
-NORMAL, SMALLEST = 2.0**-1022, 2.0**-1074
+SMALLEST = 2.0**-1074
 #: A number and its error.
 Pair = tuple[float, float]
 
@@ -121,8 +120,9 @@ def error_function(value: float, x: float, error: float, squared: float = 0.0) -
 
 
 def complement(value: float, x: float, error: float) -> float | None:
-    """The error of erfc."""
-    return error_function(value, x, error, 1.0)
+    """The error of erfc, which libraries set to zero a little above the smallest double."""
+    found = error_function(value, x, error, 1.0)
+    return found if found is None or value >= NORMAL else found + TINY
 
 
 def tangent(value: float, x: float, error: float) -> float | None:

@@ -50,7 +50,7 @@ def legendre_interval(integrand: Integrand, low: Any, high: Any) -> list[tuple[A
     The error of the rule falls geometrically, so a difference of 1e-8 between 16 and 32 nodes means
     that the larger rule has arrived.
     """
-    base, weights = _paired_rule()
+    base, _ = _paired_rule()
     low = np.asarray(low, dtype=float)
     width = np.asarray(high, dtype=float) - low
     for level in range(MAX_LEVEL):

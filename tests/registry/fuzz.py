@@ -14,13 +14,12 @@ from tests.registry.fuzz_worker import Report, Worker
 
 
 def run(count, seed, jobs=1, seconds=10.0, bases=24, chosen=None, progress=None, after=0):
-    """Reports of ``count`` queries; the entries take turns, so that a campaign cut short has met them all.
+    """Reports of ``count`` queries, entry after entry, so that the equations of each are compiled once.
 
     The first ``after`` of them are left out: a campaign goes on where another was stopped.
     """
     chosen = te.entries() if chosen is None else chosen
-    numbers = [(index, name) for name, n in shares(chosen, count).items() for index in range(n)]
-    queries = [(name, index) for index, name in sorted(numbers)][after:]
+    queries = sorted((name, index) for name, n in shares(chosen, count).items() for index in range(n))[after:]
     here, workers, reports = local(), [], []
 
     def judge(job):

@@ -100,3 +100,30 @@ def test_parameters_moved_together_are_judged_as_they_are_one_by_one(bad):
         assert one.error == pytest.approx(other.error, rel=1e-6)
     assert calls.count(1) == 1
     assert len(calls) == (2 if not bad else 5)
+
+
+CLOSED = {
+    "oscillator": ({x: -a * y, y: a * x}, {x: t, y: 0}, lambda s, r, T: (s * mp.cos(r * T), s * mp.sin(r * T))),
+    "tanh": ({x: a * (1 - x**2)}, {x: 0 * t}, lambda s, r, T: (mp.tanh(r * T),)),
+    "square": ({x: -a * x**2}, {x: t}, lambda s, r, T: (s / (1 + s * r * T),)),
+    "logistic": ({x: a * x * (1 - x)}, {x: t}, lambda s, r, T: (1 / (1 + (1 / s - 1) * mp.exp(-r * T)),)),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_flows_of_few_steps_and_of_many_are_as_near_to_their_closed_forms_as_claimed(name):
+    """Starts, rates and times of three sizes; a start at zero is rounded where it moves, not where it is."""
+    bodies, start, truth = CLOSED[name]
+    duration, rng = sympy.Symbol("duration"), np.random.default_rng(4)
+    law = Flow.of(bodies, start, duration)
+    for _ in range(25):
+        values = [
+            f"{rng.uniform(0.1, 0.95):.3f}",
+            f"{10 ** rng.uniform(-1, 1):.3f}",
+            f"{10 ** rng.uniform(-1.5, 0.8):.3f}",
+        ]
+        found = ends(law, [t, a, duration], *values)
+        with mp.workdps(40):
+            for number, exact in zip(found, truth(*map(mp.mpf, values)), strict=True):
+                distance = abs(mp.mpf(float(number.value)) - exact)
+                assert distance <= number.error, values

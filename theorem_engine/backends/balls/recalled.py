@@ -32,7 +32,7 @@ def exactly(value: Any) -> Hashable:
     if isinstance(value, acb):
         return exactly(value.real), exactly(value.imag)
     if not isinstance(value, arb):
-        return value  # type: ignore[no-any-return]
+        return value
     if not value.is_finite():
         return str(value)
     return value.mid().man_exp(), value.rad().man_exp()

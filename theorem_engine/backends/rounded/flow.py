@@ -15,9 +15,11 @@ from theorem_engine.backends.rounded.number import UNIT, Rounded, each_place, er
 WIDER, TRUSTED, LOOKS = 100.0, 5.0, 8
 #: Starts are moved by this part of their size. Slopes need few digits, and ways in the same steps share their errors.
 SHIFT, WIDEST = 1e-6, 1e5
-#: Roundings of the interpolation inside a step, in units of how far the state moves, and of the tables of stiff laws,
-#: in units of the state.
-INSIDE, TABLES = 256, 512
+#: Roundings of the interpolation inside a step, in units of how far the state moves, of the tables of stiff laws, in
+#: units of the state, and of a step itself, in units of how far the state moves.
+INSIDE, TABLES, WEIGHTS = 256, 512, 32
+#: What the tolerance may leave of the state where both ways are one step each.
+LEAST = 1e-15
 
 
 def lower(laws: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
@@ -73,10 +75,13 @@ class FlowErrors:
         size = np.max(np.abs(states), axis=1)
         total = 4 * UNIT * np.abs(states)
         # at every step the state itself is rounded, and what the tolerance leaves is made
-        total[:, 1:] += (difference / TRUSTED + worst @ (UNIT * size))[:, None]
+        total[:, 1:] += (difference / TRUSTED + worst @ (LEAST * size))[:, None]
+        # a step adds up rates with weights whose sizes sum up to thirteen, its stages with larger ones
+        moved = np.max(np.abs(states - begin[:, None]), axis=1)
+        total[:, 1:] += (worst @ (WEIGHTS * UNIT * moved))[:, None]
         if pieces > 1:
             # the interpolation inside a step sums up rates with coefficients in the hundreds
-            total[:, 1:] += INSIDE * UNIT * np.max(np.abs(states - begin[:, None]), axis=1, keepdims=True)
+            total[:, 1:] += INSIDE * UNIT * moved[:, None]
         if is_stiff:
             total[:, 1:] += TABLES * UNIT * size[:, None]
         total += np.einsum("ijt,j->it", matrices, given) + np.outer(worst @ noise, times)

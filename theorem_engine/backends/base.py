@@ -6,8 +6,8 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -229,6 +229,8 @@ class Listing:
     inputs: list[Any]
     lines: list[tuple[Any, Any]]
     results: list[Any]
+    #: What a backend has made of it, by the backend's name: listings are shared.
+    made: dict[str, Numeric] = field(default_factory=dict, compare=False)
 
     def compiled(self, modules: list[Any], printer: Any = None) -> Numeric:
         """A Python function by one of SymPy's printers, our lines in place of its own elimination."""
@@ -246,13 +248,23 @@ def straight_line(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], o
         symbol: sympy.Symbol(f"v{i}", **symbol.assumptions0)
         for i, symbol in enumerate([*inputs, *(s for s, _ in equations)])
     }
-    shared, reduced = sympy.cse(
-        [e.xreplace(plain) for _, e in equations], symbols=sympy.numbered_symbols("x"), order="none"
+    return _straight_line(
+        tuple(plain[s] for s in inputs),
+        tuple((plain[s], e.xreplace(plain)) for s, e in equations),
+        tuple(plain[s] for s in outputs),
     )
-    definitions = dict([*shared, *zip((plain[s] for s, _ in equations), reduced, strict=True)])
+
+
+@lru_cache(maxsize=512)
+def _straight_line(
+    inputs: tuple[Any, ...], equations: tuple[tuple[Any, Any], ...], outputs: tuple[Any, ...]
+) -> Listing:
+    """The same once letters are renamed: a value, its slopes and its outcomes have many blocks in common."""
+    shared, reduced = sympy.cse([e for _, e in equations], symbols=sympy.numbered_symbols("x"), order="none")
+    definitions = dict([*shared, *zip((s for s, _ in equations), reduced, strict=True)])
     placed: dict[Any, Any] = {}
     for output in outputs:
-        stack = [plain[output]]
+        stack = [output]
         while stack:
             top = stack[-1]
             waiting = [s for s in definitions[top].free_symbols if s in definitions and s not in placed]
@@ -261,7 +273,7 @@ def straight_line(inputs: Sequence[Any], equations: Sequence[tuple[Any, Any]], o
             else:
                 placed.setdefault(top, definitions[top])
                 stack.pop()
-    return Listing([plain[s] for s in inputs], list(placed.items()), [plain[s] for s in outputs])
+    return Listing(list(inputs), list(placed.items()), list(outputs))
 
 
 def outside_meanings(lines: Sequence[tuple[Any, Any]], backend: str, known: Container[str]) -> dict[str, Any]:

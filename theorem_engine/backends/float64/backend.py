@@ -107,8 +107,10 @@ class Float64(Backend):
         code = straight_line(inputs, equations, outputs)
         outside = outside_meanings(code.lines, self.name, namespace())
         _refuse_unknown(code.lines, outside)
-        function = code.compiled([{**namespace(), **outside}, "numpy"], _printer())
-        return described(function, lambda: code_of(function))
+        if outside or self.name not in code.made:
+            made = code.compiled([{**namespace(), **outside}, "numpy"], _printer())
+            code.made[self.name] = described(made, lambda: code_of(made))
+        return code.made[self.name]
 
     def group(self, solve: Solve) -> Numeric:
         """Newton with the symbolic Jacobian, vectorised over points."""

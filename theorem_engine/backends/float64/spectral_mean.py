@@ -39,8 +39,12 @@ UNKNOWN = 1e-30
 BLOCK = 64
 
 
+@lru_cache(maxsize=256)
 def lower(means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
-    """Residues at the roots shared by the bundle, for scalars or for arrays of points."""
+    """Residues at the roots shared by the bundle, for scalars or for arrays of points.
+
+    The value of an entry, its slopes and its outcomes have most of their bundles in common: each is compiled once.
+    """
     return _Lowered(means, parameters, backend)
 
 

@@ -11,7 +11,6 @@ from theorem_engine.backends.rounded.arrays import MANY
 from theorem_engine.backends.rounded.number import UNIT, Rounded, error_of, reported, spread, underflow, value_of
 from theorem_engine.backends.running import Numeric
 from theorem_engine.base.reports import own_notes
-from theorem_engine.language.operators.base import Operator
 from theorem_engine.numerics.quadrature import gauss_legendre
 
 if TYPE_CHECKING:
@@ -26,6 +25,9 @@ FEW_NODES, ROOM = 8, 1.05
 
 def lower(integrals: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend, plain: Numeric) -> Numeric:
     """The float64 integrals; errors of parameters enter through the integrand."""
+    # a kept plan is restored by this module too, and without SymPy
+    from theorem_engine.language.operators.base import Operator
+
     variable, low, high = integrals[0].limits[0]
     ends = backend.function(parameters, [low, high])
     body = backend.function([variable, *parameters], [i.function for i in integrals])

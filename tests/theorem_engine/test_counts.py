@@ -168,3 +168,29 @@ def test_a_step_of_stochastic_descent_draws_few_numbers(monkeypatch):
     monkeypatch.setattr(RandomRunner, "_drawn", watched)
     te.predict("marion2025.stochastic-pgd", schedule=0, batch=5, eps="0.1", seed=1, **DESCENT)
     assert drawn[0] == 5 * (4 * 10 + 1) + 1 + 2
+
+
+def test_what_was_compiled_is_not_compiled_again():
+    """Blocks of equations that differ in names only, and a bundle of means that another function has too."""
+    import sympy
+
+    from theorem_engine.backends import base, get_backend
+    from theorem_engine.backends.float64 import spectral_mean
+    from theorem_engine.language.operators.spectral_law import MarchenkoPastur
+    from theorem_engine.language.operators.spectral_mean import SpectralMean
+
+    backend = get_backend("float64")
+    a, b, c, d, s = sympy.symbols("a b c d s", positive=True)
+    one = backend.function([a, b], [a**7 * sympy.sin(b) + b])
+    before = base._straight_line.cache_info()
+    other = backend.function([c, d], [c**7 * sympy.sin(d) + d])
+    assert base._straight_line.cache_info().misses == before.misses
+    assert one(2.0, 3.0) == other(2.0, 3.0) == [2.0**7 * np.sin(3.0) + 3.0]
+    # the other way round it is another function
+    assert backend.function([d, c], [c**7 * sympy.sin(d) + d])(3.0, 2.0) == one(2.0, 3.0)
+    mean = SpectralMean(1 / (s + a), s, MarchenkoPastur(b))
+    value = backend.function([a, b], [mean])
+    before = spectral_mean.lower.cache_info()
+    twice = backend.function([a, b], [2 * mean])
+    assert spectral_mean.lower.cache_info().misses == before.misses
+    assert twice(0.7, 0.5)[0] == 2 * value(0.7, 0.5)[0]

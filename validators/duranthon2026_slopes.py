@@ -12,7 +12,7 @@ STEP = 1e-3
 #: Sequences that ratios are formed on first; the square of what these are off by remains.
 PILOT = 200_000
 #: Sequences whose noise of gradients is averaged before it is multiplied with that of others.
-GROUP = 8
+GROUP = 64
 
 
 @simulator(covers=("slope",), systematic=1e-5)

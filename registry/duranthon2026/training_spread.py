@@ -33,7 +33,8 @@ dimension = var("D", "D", "dimension of a token", Integers(2), typical=(50, 500)
         "The spread is that of one training set: a curve of means over n sets has the error bar spread/sqrt(n). The "
         "minimisers' risk is to be known exactly; measured on M fresh sequences it has their noise too.",
         "At a few samples per dimension it is too large. Whole training sets at D = 40 (spiked, nu = 2, L = 3, "
-        "Delta = 0.3, ridge strengths 0.3) had 1.06(7) times this spread at N = 40 D, 0.88(5) at 10 D and 0.75(4) at 4 D.",
+        "Delta = 0.3, ridge strengths 0.3) had 1.06(7) times this spread at N = 40 D, 0.88(5) at 10 D and 0.75(4) at "
+        "4 D.",
     ),
 )
 def training_spread(m, *, cost):

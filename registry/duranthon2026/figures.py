@@ -34,7 +34,7 @@ def minimal(activations, **fixed):
     ),
     least={"count": 2},
 )
-def fig_2(count=9):
+def fig_2(count=13):
     """Softmax, linear, erf and softplus attention against the Bayes risk, for L = 2 and L uniform on {1, 2, 3}.
 
     Spiked task above, max task below. Softmax attains the Bayes risk. The axes are ours: the paper's are not known.

@@ -177,7 +177,10 @@ def is_gaussian(point: Point) -> bool:
 
 
 def series_begin(point: Point) -> int:
-    """The size from which on corrections are a series: for Gaussian tokens where the leading power is one."""
+    """The size from which on corrections are a series: for Gaussian tokens where the leading power is one.
+
+    Where it is a half the next power comes with a factor of its own, and small sizes do not tell the two apart.
+    """
     return series_from(point) if correction_orders(point) == (1.0,) and is_gaussian(point) else 0
 
 

@@ -20,7 +20,7 @@ from theorem_engine import (
 )
 from theorem_engine.language.identity import Equation, own
 from theorem_engine.language.unchecked import Unchecked
-from theorem_engine.registry.liao2026.finite_size import FAR, STIFF_FIXED
+from theorem_engine.registry.liao2026.finite_size import FAR, FAR_WORD, STIFF_FIXED
 from theorem_engine.registry.liao2026.model import ALIGNED, ASSUMED, LIMIT, MODEL, both
 from theorem_engine.registry.liao2026.notation import WORK, a1, gamma, var
 from theorem_engine.registry.liao2026.resolvent import ERROR
@@ -158,6 +158,7 @@ def vectors_of(m):
     recipe={slope: Search(Rational(1, 1000), sqrt(power) * (1 - Rational(1, 10**6)), scan=25, slopes=False)},
     assumes=ASSUMED,
     regime=LIMIT,
+    warns=(FAR_WORD,),
     checks=(
         "liao2026_facts.at_linear_part",
         Unchecked("a1", because="the minimum is flat, so that simulated errors cannot tell its place"),
@@ -192,7 +193,7 @@ def best_linear_share(m, *, attention):
     needs={"attention": "liao2026.interpolation-error"},
     assumes=(*ASSUMED, "there is a signal"),
     regime=LIMIT,
-    warns=(STIFF_FIXED,),
+    warns=(FAR_WORD, STIFF_FIXED),
     checks=(
         "liao2026.attention_error",
         Unchecked("slope", because="the derivative of the error, which is measured"),

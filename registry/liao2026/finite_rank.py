@@ -4,7 +4,15 @@ from sympy import Eq, Integer, Piecewise, diag
 
 from theorem_engine import Exceeds, OneOf, Source, result
 from theorem_engine.registry.liao2026.bulk import Changes, bulk, interpolation, rank_part
-from theorem_engine.registry.liao2026.finite_size import EPS2, MEANING, SAYS, STIFF, shift_level
+from theorem_engine.registry.liao2026.finite_size import (
+    EPS2,
+    MEANING,
+    REFINED,
+    SAYS,
+    STIFF,
+    at_this_size_of_rank,
+    shift_level,
+)
 from theorem_engine.registry.liao2026.model import ASSUMED, FILE_SIZE, LIMIT, MODEL
 from theorem_engine.registry.liao2026.notation import (
     A,
@@ -56,7 +64,9 @@ def shift(m):
     return found if part.keys else Piecewise((0, Eq(m.snr, 0)), (found, True))
 
 
-FAR_RANK = Exceeds(shift, shift_level, EPS2 + SAYS + "; see liao2026.finite-size-error", MEANING)
+FAR_RANK = Exceeds(shift, shift_level, EPS2 + SAYS, MEANING, refined=at_this_size_of_rank, says=REFINED)
+#: Of what is not the error on the context, or has no finite-size equation.
+FAR_OTHER = Exceeds(shift, shift_level, EPS2 + SAYS + "; see liao2026.finite-size-error", MEANING)
 
 
 @result(

@@ -6,7 +6,7 @@ and Sigma = I + mu mu^T on the span of mu, w_K and w_Q, that is eps2 = tr(N Sigm
 
 from sympy import Eq, Integer, Max, Or, Piecewise, Rational, Symbol, oo, sqrt, true
 
-from theorem_engine import Exceeds
+from theorem_engine import Exceeds, rows_of
 from theorem_engine.base.errors import OutOfDomain
 from theorem_engine.language.application import EntryFunction
 from theorem_engine.registry.liao2026.moments import moments_of
@@ -113,6 +113,10 @@ SAYS = (
 )
 #: Nonlinearities whose error at finite p takes a second or two; of the others it is left to who asks for it.
 QUICK, ALONG = ("tanh", "sin", "cos"), ("aligned", "unit-aligned", "none")
+#: No weights by their products.
+BARE = dict.fromkeys(("key_norm2", "query_norm2", "key_query", "key_along", "query_along"), 0)
+#: Directions of signal and weights up to which that is so.
+QUICK_SPAN = 2
 
 
 def at_this_size(m):
@@ -122,14 +126,48 @@ def at_this_size(m):
     if not m.has("gamma") or m.gamma is None or not (m.weights is None or m.weights in ALONG):
         return None
     is_bare = m.weights is None
-    bare = dict.fromkeys(("key_norm2", "query_norm2", "key_query", "key_along", "query_along"), 0)
-    error = EntryFunction("liao2026.finite-size-error").at(m, **(bare if is_bare else {}))
+    error = EntryFunction("liao2026.finite-size-error").at(m, **(BARE if is_bare else {}))
     return (Eq(m.key_norm2 * m.query_norm2, 0) if is_bare else true), error
 
 
+def at_this_size_of_rank(m):
+    """The same for weights of any rank, where signal and weights span two directions at the most."""
+    if m.p is None or m.n is None or m.nonlinearity not in QUICK or m.gamma is None:
+        return None
+    if m.has("weights_file") and m.weights_file is not None:
+        return None
+    if m.keys is not None and len(rows_of(m.keys)[0]) > QUICK_SPAN:
+        return None
+    # the finite-size equation knows no third moment
+    return Eq(m.third, 0) if m.has("third") else true, EntryFunction("liao2026.finite-size-error").at(m, **BARE)
+
+
+def _shift_of_word(m):
+    """eps2 where the weights are a word of the entry: w_K = w_Q = mu, or none."""
+    if m.p is None:
+        return None
+    norm2 = m.snr if m.weights == "aligned" else Integer(0)
+    return mean_square_shift(m.snr, (norm2, norm2), (norm2, norm2), norm2) / m.p
+
+
+def at_this_size_of_word(m):
+    """The error at this p and n with the weights of such a word."""
+    if m.p is None or m.n is None or m.nonlinearity not in QUICK:
+        return None
+    length, is_aligned = sqrt(m.snr), m.weights == "aligned"
+    norm2, along = (m.snr, length) if is_aligned else (0, 0)
+    vectors = {"key_norm2": norm2, "query_norm2": norm2, "key_query": norm2, "key_along": along, "query_along": along}
+    return true, EntryFunction("liao2026.finite-size-error").at(m, **vectors)
+
+
+REFINED = "; expected at this p with the diagonal zeroed: an error of {value} (liao2026.finite-size-error)"
+FAR_WORD = Exceeds(
+    _shift_of_word, lambda m: shift_level(m) if m.has("nonlinearity") else ODD, EPS2 + SAYS, MEANING,
+    refined=lambda m: at_this_size_of_word(m) if m.has("nonlinearity") else None, says=REFINED,
+)  # fmt: skip
 FAR = Exceeds(
     _shift, shift_level, EPS2 + SAYS, MEANING, refined=at_this_size,
-    says="; expected at this p with the diagonal zeroed: an error of {value} (liao2026.finite-size-error)",
+    says=REFINED,
 )  # fmt: skip
 #: Of the masked softmax, which is an exponential; unmasked it is ridge regression.
 FAR_SOFTMAX = Exceeds(lambda m: _shift(m) if m.masked else None, lambda m: EVEN, EPS2 + SAYS, MEANING)

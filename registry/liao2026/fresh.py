@@ -17,7 +17,7 @@ from theorem_engine import (
     result,
 )
 from theorem_engine.registry.liao2026.bulk import bulk, pairing, rank_part
-from theorem_engine.registry.liao2026.finite_rank import ASSUMES, FAR_RANK, OURS, ROWS, WEIGHT_RULES, WEIGHTS
+from theorem_engine.registry.liao2026.finite_rank import ASSUMES, FAR_OTHER, OURS, ROWS, WEIGHT_RULES, WEIGHTS
 from theorem_engine.registry.liao2026.finite_size import STIFF_FIXED
 from theorem_engine.registry.liao2026.model import FILE_SIZE
 from theorem_engine.registry.liao2026.notation import (
@@ -124,7 +124,7 @@ NOTES = (
     requires=(FILE_SIZE,),
     assumes=ASSUMES[:2],
     regime=replace(SLOW, words="n, p -> oo with p/n -> c, then fresh tokens; |mu|, s, k_r, q_r of order one"),
-    warns=(FAR_RANK, STIFF_FIXED),
+    warns=(FAR_OTHER, STIFF_FIXED),
     checks=("liao2026_fresh.fresh_tokens",),
     marks="DVN",
     notes=NOTES,
@@ -181,7 +181,7 @@ def fresh_token_error(m, *, noise):
     recipe={gamma: Search(Rational(1, 100), 1000, single_valley=True)},
     assumes=ASSUMES[:2],
     regime=SLOW,
-    warns=(FAR_RANK, STIFF_FIXED),
+    warns=(FAR_OTHER, STIFF_FIXED),
     checks=("liao2026_fresh.best_penalty",),
     marks="DVNE",
     notes=(

@@ -6,7 +6,7 @@ from theorem_engine import GaussianMean, Interval, Output, Start, Total, result
 from theorem_engine.base.errors import OutOfDomain
 from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.liao2026.bulk import Changes, G, bulk, interpolation, rank_part
-from theorem_engine.registry.liao2026.finite_rank import ASSUMES, FAR_RANK, OURS
+from theorem_engine.registry.liao2026.finite_rank import ASSUMES, FAR_OTHER, OURS
 from theorem_engine.registry.liao2026.finite_size import STIFF
 from theorem_engine.registry.liao2026.model import FILE_SIZE, LIMIT, MODEL, multiple
 from theorem_engine.registry.liao2026.moments import moments_of
@@ -180,7 +180,7 @@ def starts(m):
     requires=(FILE_SIZE,),
     assumes=ASSUMES,
     regime=LIMIT,
-    warns=(FAR_RANK, STIFF),
+    warns=(FAR_OTHER, STIFF),
     costly=True,
     checks=(
         "liao2026_extensions.file_error",

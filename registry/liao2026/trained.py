@@ -43,7 +43,7 @@ OF_H, OF_OVER_H, OF_OVER_X = (
     for name, latex in (("G", "G^+"), ("over_G", "(G^+)^{-1}"), ("over_X", "(X^+)^{-1}"))
 )
 #: A rest of this root mean square is rounding.
-ROUNDED = 1e-10
+ROUNDED = Rational(1, 10**10)
 UPPER = [(i, j) for i in range(3) for j in range(i, 3)]
 
 

@@ -22,6 +22,7 @@ from theorem_engine.asking.point import Point
 from theorem_engine.backends import get_backend
 from theorem_engine.checking.evidence import flat_outputs
 from theorem_engine.checking.simulation import time_limit
+from theorem_engine.checking.simulators import random_letters
 from theorem_engine.language.application import at_arguments
 from theorem_engine.language.conditions import Undecided
 from theorem_engine.language.entry import Entry
@@ -64,7 +65,11 @@ class Wrong(Entry):
         key = _key(options)
         if key not in self._changed:
             true = super().returned(options)
-            found = (changed for name, changed in changed_returns(true, self.present(options)) if name == self.change)
+            found = (
+                changed
+                for name, changed in changed_returns(true, self.present(options), random_letters(self))
+                if name == self.change
+            )
             self._changed[key] = next(found, true)
         return self._changed[key]
 
@@ -194,7 +199,7 @@ def mutants(entry: Entry, options: Mapping[str, Any] | None = None) -> Iterator[
     """All mutants of an entry at a choice of options, in an order that does not change from run to run."""
     chosen = dict(entry.default_options() if options is None else options)
     true = entry.returned(chosen)
-    for (kind, place), changed in changed_returns(true, entry.present(chosen)):
+    for (kind, place), changed in changed_returns(true, entry.present(chosen), random_letters(entry)):
         wrong = wrong_entry(entry, kind, place)
         wrong._changed[_key(chosen)] = changed
         yield Mutant(wrong, kind, place, chosen, true)
@@ -219,11 +224,14 @@ def wrong_entry(entry: Entry, kind: str, place: str) -> Wrong:
 
 
 def changed_returns(
-    true: Mapping[Any, Any], given: Sequence[Any]
+    true: Mapping[Any, Any], given: Sequence[Any], drawn: Sequence[str] = ()
 ) -> Iterator[tuple[tuple[str, str], Mapping[Any, Any]]]:
-    """Names of changes, and what an author's function would have returned with each."""
-    whole = [x for x in given if x.domain.is_whole]
-    numbers = [x for x in given if x not in whole]
+    """Names of changes, and what an author's function would have returned with each.
+
+    Letters that have random numbers ``drawn`` are left as they are: another seed has the same law.
+    """
+    whole = [x for x in given if x.domain.is_whole and x.name not in drawn]
+    numbers = [x for x in given if not x.domain.is_whole]
     for key, value in true.items():
         if isinstance(key, Partial):
             # a derivative that others use, compared with the value's own where it is stated

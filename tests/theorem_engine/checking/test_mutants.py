@@ -119,6 +119,13 @@ def test_the_same_theorem_written_otherwise_is_equivalent_and_a_small_change_sur
     assert fate(g / 10).fate == REFUTED
 
 
+def test_no_mutant_is_the_same_law_with_another_seed():
+    entry = te.entry("marion2025.stochastic-pgd")
+    names = [mutant.place for mutant in mutants(entry) if mutant.kind == "off by one"]
+    assert any(place.endswith(("L +1", "d +1")) for place in names)
+    assert not any("seed" in place.partition(": ")[2] for place in names)
+
+
 def test_what_simulators_said_is_read_again_and_not_drawn_again(tmp_path, monkeypatch):
     """Words, infinities and all: the second trial finds the rows of the first where no simulator can run."""
     from theorem_engine.checking import kept

@@ -174,6 +174,9 @@ class _Reader:
             raise NotANumber(f"names the function {name} without an argument; write {name}(x)")
         if self.letter not in ("", name):
             raise NotANumber(f"has two letters, {self.letter[:20]} and {name[:20]}; a function has one")
+        if not name.isidentifier() or name.startswith("_"):
+            # a raised or lowered digit counts as part of a word, and what it means would be lost
+            raise NotANumber(f"has {name[:20]!r}, which is no letter; a power is written x^2")
         if len(name) > 20:
             raise NotANumber(f"has a letter of {len(name)} characters")
         self.letter = name

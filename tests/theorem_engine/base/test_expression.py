@@ -118,6 +118,13 @@ def test_text_and_its_own_print_are_the_same_expression():
         assert function_of(str(function_of(text))) == function_of(text)
 
 
+@pytest.mark.parametrize("text", ["x²", "1 + x³", "tanh(x₂)", "x½", "exp(x①)", "__import__", "_"])
+def test_raised_digits_and_hidden_names_are_no_letters(text):
+    """x² is not a letter of its own: whoever writes it means a square."""
+    with pytest.raises(NotANumber, match="no letter"):
+        function_of(text)
+
+
 def test_functions_are_those_of_the_table_only():
     with pytest.raises(NotANumber, match="calls 'sin'"):
         read_expression("sin(x)", {})

@@ -81,14 +81,14 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
             return Lowest(sign * unit, True)
     for end in reversed(_ends(known)):
         if known[end][0] in ties:
-            way = 1 if end == 0 or known[end][0] > 0 > known[end - 1][0] else -1
-            falls = [known[end + k * way][1] - known[end][1] for k in (1, 2) if 0 <= end + k * way < len(known)]
+            step = 1 if end == 0 or known[end][0] > 0 > known[end - 1][0] else -1
+            falls = [known[end + k * step][1] - known[end][1] for k in (1, 2) if 0 <= end + k * step < len(known)]
             if abs(known[end][0]) in (high, -low) and len(falls) > 1 and falls[0] > falls[1] / 2 > ALIKE * abs(best):
                 raise NotConverged(
                     f"minimum: at {known[end][0]:.3g}, the farthest that is looked at, the function falls ever faster; "
                     "write it in another unit"
                 )
-            return Lowest(known[end][0], False, REMAINDER * falls[0])
+            return Lowest(known[end][0], False, REMAINDER * falls[0] if falls else math.inf)
     inner = [
         i
         for i in range(1, len(known) - 1)

@@ -61,6 +61,8 @@ def legendre_interval(integrand: Integrand, low: Any, high: Any) -> list[tuple[A
             for first in range(0, panels, together)
         ]
         results, settled = [], True
+        sums: Any
+        sizes: Any
         for column in zip(*parts, strict=True):
             sums, sizes = column[0] if len(column) == 1 else map(sum, zip(*column, strict=True))
             if panels > 1:

@@ -25,6 +25,8 @@ TIE = 4e-15
 ALIKE = 1e-12
 #: Rough slopes, in the logarithm of the place, below this share of the height may have the wrong sign.
 FAINT = 1e-10
+#: Places to the decade that leave nobody looking for narrow peaks.
+USUAL = 4
 #: Valleys that are looked into.
 VALLEYS = 3
 #: A fall like a power of the place leaves this many times its last step, if a step is a third of a decade at least.
@@ -55,6 +57,8 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
     """
     places = {0.0: _value(height, 0.0)}
     exact = {0.0}
+    # who asks for more places than usual expects peaks that few of them meet
+    is_patient = per_decade > USUAL and not isinstance(height, Graded)
     for sign, end in ((1.0, high), (-1.0, -low)):
         if end > 0:
             ways = [[sign * unit * 10 ** (k / per_decade) for k in range(DECADES * per_decade + 1)]]
@@ -63,9 +67,9 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
                 kept = [p for p in way if abs(p) < end]
                 kept += [sign * end] if outwards and math.isfinite(end) else []
                 patience = int(PATIENCE * per_decade)
-                if not isinstance(height, Graded):
+                if is_patient:
                     patience = LONG_PATIENCE * per_decade if outwards else len(kept)
-                _walk(height, places, exact, kept, outwards, patience)
+                _walk(height, places, exact, kept, outwards, patience, is_patient)
     _assure(height, places, exact)
     known = sorted((p, v) for p, v in places.items() if math.isfinite(v))
     if not known:
@@ -92,7 +96,10 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
     inner = [
         i
         for i in range(1, len(known) - 1)
-        if known[i][1] <= min(known[i - 1][1], known[i + 1][1]) and known[i - 1][0] * known[i + 1][0] >= 0
+        if known[i][1] <= min(known[i - 1][1], known[i + 1][1])
+        and known[i - 1][0] * known[i + 1][0] >= 0
+        # what is flat is no valley
+        and known[i][1] < max(known[i - 1][1], known[i + 1][1])
     ]
     inner = sorted(inner, key=lambda i: known[i][1])[:VALLEYS]
     found = [_narrowed(height, slope, [p for p, _ in known[i - 1 : i + 2]], abs(known[i][1])) for i in inner]
@@ -104,8 +111,9 @@ def lowest(height: Function, slope: Function | None, low: float, high: float, un
 
 
 def _walk(
-    height: Function, places: dict[float, float], exact: set[float], way: list[float], outwards: bool, patience: int
-) -> None:
+    height: Function, places: dict[float, float], exact: set[float], way: list[float], outwards: bool, patience: int,
+    is_patient: bool,
+) -> None:  # fmt: skip
     """Values along the way, outwards or inwards, until there are none, or nothing more is to be expected.
 
     They are rough where they differ clearly from their neighbours.
@@ -140,7 +148,7 @@ def _walk(
         # functions of order one change where their letter is: weak signals make two scales
         counts = has_risen and (not outwards or abs(place) > 1)
         since_fall = 0 if change < 0 and not is_flat else since_fall + counts
-        is_at_rest = isinstance(height, Graded) and not outwards and rest > REST
+        is_at_rest = not is_patient and not outwards and rest > REST
         if since_fall > patience or (is_at_rest and _is_alike(value, places.get(0.0, value))):
             return
         before, last = value, place

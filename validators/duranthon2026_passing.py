@@ -125,8 +125,7 @@ def passed_messages(point: Point, rng: Generator, count: int) -> dict[str, Array
     return _measured(point, rng, count, pass_messages, point)
 
 
-@simulator(size=LARGE, own_size=True, orders=(1.0,), cost=1.0, series_from=300, covers=("risk", "q_k", "q_v"),
-           variants={"tokens": ("law",)})  # fmt: skip
+@simulator(size=LARGE, own_size=True, orders=(1.0,), cost=1.0, series_from=300, covers=("risk", "q_k", "q_v"))
 def passed_in_law(point: Point, rng: Generator, count: int) -> dict[str, Array]:
     """The same without whole tokens, with the law that they have; few fresh sequences, as there are many runs."""
     return _measured(point, rng, count, pass_messages_in_law, {**point, "size": FEW})

@@ -43,7 +43,8 @@ draws = var("draws", "n", "random draws for the averages, rounded up to a power 
     notes=(
         "The algorithm: omega = X k/sqrt(D) and w = X v/sqrt(D), less what a sample itself has put into k and v in the "
         "step before; posterior weights p of the positions given these and the label; g_k = sqrt(nu) p and g_v = "
-        "p (y - w)/tau; k and v from X^T g and their own last values. te.simulate runs it on whole training sets.",
+        "p (y - w)/tau; k and v from X^T g and their own last values.",
+        "te.simulate runs it: on training sets with the law of whole ones or, with tokens='whole', on whole ones.",
         "State evolution is exact for any fixed number of steps as D grows. At D of a thousand an undamped run "
         "follows it for four or five steps and then leaves it; with more the two are to be compared with caution.",
         "Its fixed points are those of bayes-learner.",

@@ -48,6 +48,8 @@ ATTAINED = Output("whether the minimum is attained at finite overlaps")
 STEP = Normalised(Piecewise((1, chi > 0), (0, True)), breaks=(0,))
 #: Mean squares of weights below this, and above its inverse, are near the ends of double precision.
 VANISHING = Rational(1, 10**280)
+#: Slopes of the order of this or less are those of a weak signal to first order.
+FAINT = Rational(1, 1000)
 #: Risks below this have lost more digits in 1 - S^2/Q than they lose by an inexact place.
 FEW_DIGITS = Rational(1, 10**6)
 SHIFT = Output("minimising shift of erf; 0 for other activations", REAL)
@@ -203,7 +205,7 @@ def _searched_with_shift(m, miss):
     # where rounding hides the minimiser it is that of a weak signal, to first order, unless its weights underflow
     balance = Root(1 + sqrt(pi) * c * erfcx(-c) - 1 / (mean_length - 1), c)
     gentle = seen.scale * (1 - 1 / mean_length) * sqrt(pi) * erfcx(-weak) / 2
-    told, small = Gt(reached, Rational(1, 2)), Gt(weak, -18)
+    told, small = Gt(reached, Rational(1, 2)), And(Gt(weak, -18), Gt(FAINT, seen.scale))
     definitions = {
         reached: best.is_attained,
         slope: best.at(slope),

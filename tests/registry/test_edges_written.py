@@ -86,6 +86,19 @@ def test_a_minimum_beyond_the_farthest_slope_is_refused():
         te.predict("duranthon2026.minimal-risk", task="max", nu=1, L=2, activation=kernel)
 
 
+def test_a_minimiser_that_rounding_hides_is_that_of_a_weak_signal_only_where_the_signal_is_weak():
+    """Lengths 1 and 100: the stated risk is the one at the stated place, or that place is stated to be unknown."""
+    letters = {"task": "max", "nu": "0.374", "L": {1: 0.5, 100: 0.5}}
+    found = te.predict("duranthon2026.erf-risk", **letters)
+    m, c = (mp.mpf(found.outputs[name]) for name in ("m_kk", "shift"))
+    there = te.predict(
+        "duranthon2026.manifold-risk", **letters, activation="erf", m_kk=str(m), shift=str(c),
+        m_vv=str(found.outputs["m_vv"]),
+    )  # fmt: skip
+    is_unknown = found.errors["m_kk"] == mp.inf and not found.outputs["attained"]
+    assert is_unknown or abs(there.value - found.value) <= there.error + found.error
+
+
 @pytest.mark.parametrize(
     "kernel",
     [

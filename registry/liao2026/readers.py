@@ -105,6 +105,13 @@ class WeightsFile(Domain):
             warnings.warn(ValidityWarning(f"{found.source}: {found.caution}"), stacklevel=2)
         return found
 
+    def examples(self) -> tuple[Any, ...]:
+        """The parts of a small product of weights with a rest."""
+        import numpy as np
+
+        rest = np.random.default_rng(0).standard_normal((20, 20)) / 80
+        return (self.split("example", np.eye(20) + np.outer(np.eye(20)[0], np.eye(20)[1]) + rest, None),)
+
     def describe(self) -> str:
         """What kinds of files are read."""
         return "a .npz or .safetensors file with W_K and W_Q, or with a layer of GPT-2 (file#layer.head)"

@@ -113,7 +113,7 @@ def unused_needs(entry: Entry, points: Iterable[Mapping[str, Any]] = ()) -> Iter
 
 
 def _points_of_choices(entry: Entry) -> Iterator[Mapping[str, Any]]:
-    """A point for each word that a letter of the entry can be."""
+    """A point for each word that a letter of the entry can be, and for each example of what cannot be drawn."""
     import numpy as np
 
     from theorem_engine.asking.random_point import draw_point
@@ -121,7 +121,7 @@ def _points_of_choices(entry: Entry) -> Iterator[Mapping[str, Any]]:
     rng = np.random.default_rng(0)
     for letter in entry.given:
         words = (*getattr(letter.domain, "names", ()), getattr(letter.domain, "word", ""))
-        for word in filter(None, words):
+        for word in (*filter(None, words), *letter.domain.examples()):
             with suppress(TheoremEngineError):
                 yield draw_point(entry, rng, {letter.name: word})
 

@@ -109,7 +109,7 @@ class Mutant:
         """The same point by point, as they are asked for, each with whether the time did not suffice."""
         runs: dict[int, Any] = {}
         for point in points:
-            outputs, begin = None, time.process_time()
+            outputs, is_late, begin = None, False, time.process_time()
             try:
                 with warnings.catch_warnings(), time_limit(seconds, of_cpu=True):
                     warnings.simplefilter("ignore")
@@ -117,10 +117,12 @@ class Mutant:
                     if id(statement) not in runs:
                         runs[id(statement)] = get_backend("float64").compile(_plan(statement))
                     outputs = _outputs(statement, runs[id(statement)], point)
+            except TimeoutError:
+                is_late = True
             except Exception:  # a wrong formula may fail in any way: then it refutes itself
-                outputs = None
-            is_late = seconds is not None and time.process_time() - begin >= seconds
-            yield outputs, outputs is None and is_late
+                # what was stopped in the middle may have failed of that
+                is_late = seconds is not None and time.process_time() - begin >= seconds
+            yield outputs, is_late
 
     def statement_at(self, point: Point) -> Statement:
         """Its equations at a point, conditions that only the change has brought in decided by the point's values."""

@@ -55,6 +55,10 @@ class Domain:
         """A value made up for a test, short enough to be written down; of those that are typical, if they are known."""
         raise TypeError(f"no way to draw from {type(self).__name__}")
 
+    def examples(self) -> tuple[Any, ...]:
+        """Values under which an entry states what it does not state otherwise, where none can be drawn."""
+        return ()
+
 
 class Structured:
     """Base of exact values that are more than one real number; what the engine has to know about such a value."""

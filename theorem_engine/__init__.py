@@ -107,7 +107,7 @@ _AUTHOR = {
         "ChannelMean", "TokenLogSum", "TokenMax", "TokenSort",
     ),
     "theorem_engine.language.functions": (
-        "OpenFunction", "OwenT", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf",
+        "OpenFunction", "OwenT", "UpTo", "erfcx", "expm1", "log1p", "log_softplus", "mills", "normal_cdf", "normal_pdf",
         "positive_part", "softplus",
     ),
     "theorem_engine.language.figure": ("Figure", "declare_figure"),

@@ -1,8 +1,8 @@
 """Minimal population risk of every activation, with its minimiser."""
 
-from sympy import Abs, And, Eq, Gt, Integer, Not, Or, Piecewise, Rational, false, oo, pi, sqrt, true
+from sympy import Abs, And, Eq, Gt, Integer, Or, Piecewise, Rational, false, oo, true
 
-from theorem_engine import REAL, LengthMean, Minimum, Normalised, Output, Root, Source, erfcx, proposition
+from theorem_engine import REAL, LengthMean, Minimum, Normalised, Output, Source, proposition
 from theorem_engine.base.errors import NotAvailable
 from theorem_engine.language.unchecked import Unchecked
 from theorem_engine.registry.duranthon2026.closed_forms import MINIMISER
@@ -31,9 +31,9 @@ from theorem_engine.registry.duranthon2026.notation import (
     sigma,
     slope,
     task,
-    weak,
 )
 from theorem_engine.registry.duranthon2026.tasks import ARGMAX, FINITE_SPIKE, seen_task_of, task_of
+from theorem_engine.registry.duranthon2026.weak_erf import FAINT, weakly_shifted
 from theorem_engine.registry.duranthon2026.weights import (
     Centred,
     Shifted,
@@ -48,8 +48,6 @@ ATTAINED = Output("whether the minimum is attained at finite overlaps")
 STEP = Normalised(Piecewise((1, chi > 0), (0, True)), breaks=(0,))
 #: Mean squares of weights below this, and above its inverse, are near the ends of double precision.
 VANISHING = Rational(1, 10**280)
-#: Slopes of the order of this or less are those of a weak signal to first order.
-FAINT = Rational(1, 1000)
 #: Risks below this have lost more digits in 1 - S^2/Q than they lose by an inexact place.
 FEW_DIGITS = Rational(1, 10**6)
 SHIFT = Output("minimising shift of erf; 0 for other activations", REAL)
@@ -198,25 +196,20 @@ def _searched_with_shift(m, miss):
     lies half way between ordinary and hidden scores. In the max task both stay of order one at any nu, since the
     argmax is learnt to the resolution of the erf. Weak signals and long sequences drive the shift to -sqrt(L/2).
     """
-    seen, mean_length = seen_task_of(m), LengthMean(L, L)
+    seen = seen_task_of(m)
+    if m.when(nu < (FAINT**2 if seen.is_marked else FAINT)):
+        return weakly_shifted(seen, miss)
     level = 3 - slope * seen.shift / 2 - drop
     found = moments(seen, Shifted(level), slope, 0, miss)
     best = Minimum(found.inline(found.risk), over=(slope, drop))
-    # where rounding hides the minimiser it is that of a weak signal, to first order, unless its weights underflow
-    balance = Root(1 + sqrt(pi) * c * erfcx(-c) - 1 / (mean_length - 1), c)
-    gentle = seen.scale * (1 - 1 / mean_length) * sqrt(pi) * erfcx(-weak) / 2
-    told, small = Gt(reached, Rational(1, 2)), And(Gt(weak, -18), Gt(FAINT, seen.scale))
     definitions = {
         reached: best.is_attained,
         slope: best.at(slope),
         drop: best.at(drop),
         c: level,
-        weak: balance,
         **moments(seen, Shifted(c), slope, 0, miss).definitions,
     }
-    by_place = ((slope, gentle), (S / Q, 1 / (mean_length * Shifted(weak).at(0))), (c, weak))
-    m_kk, m_vv, shift = (Piecewise((a, Or(told, Not(small))), (b, True)) for a, b in by_place)
-    return {**definitions, **_found(delta**2 + best, m_kk, m_vv, shift, Or(told, small))}
+    return {**definitions, **_found(delta**2 + best, slope, S / Q, c, Gt(reached, Rational(1, 2)))}
 
 
 def _searched(m, weights, found):

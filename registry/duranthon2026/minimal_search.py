@@ -3,7 +3,7 @@
 from sympy import Abs, Integer, Piecewise, Rational, log, oo, pi, sqrt
 
 from theorem_engine import ElementWise, GaussianMean, LengthMean, Normalised, Search, normal_cdf
-from theorem_engine.registry.duranthon2026.notation import L, c, drop, nu, slope, x
+from theorem_engine.registry.duranthon2026.notation import L, drop, nu, slope, x
 from theorem_engine.registry.duranthon2026.tasks import ARGMAX, seen_task_of
 from theorem_engine.registry.duranthon2026.weights import Shifted, weights_of
 
@@ -65,7 +65,6 @@ def _slope_and_shift(task):
     return {
         slope: Search(low, high, scan=count),
         drop: Search(Rational(1, 10), 100 + 3 * root),
-        c: Search(-10 - root, 5),
     }
 
 

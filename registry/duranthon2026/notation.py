@@ -104,7 +104,9 @@ reached = var("reached", "r", "one where the search ends at a minimum, zero wher
 
 lowest = var("lowest", r"\underline{\mathcal{E}}", "lowest risk at slopes that were looked at", NONNEGATIVE)
 hard = var("hard", r"\mathcal{E}_\infty", "limit of the risk as the slope grows without bound", NONNEGATIVE)
-weak = var("weak", "c_0", "best shift of erf in the limit of a weak signal", REAL)
+weak = var("weak", "c_0", "best shift of erf in the limit of a weak signal, or the nearest that is looked at", REAL)
+gentle = var("gentle", "m_0", "best slope of erf to first order in a weak signal", REAL)
+faint = var("faint", "N", "square of the best slope's order, which the weights of a weak signal expand in", NONNEGATIVE)
 #: Overlaps and thresholds that may be infinite.
 UP_TO_INFINITY = Interval(0, math.inf, right_open=False)
 RISK = Output("mean squared error, label noise included", NONNEGATIVE)

@@ -49,6 +49,15 @@ class Spiked:
         """Mean of chi* at the hidden position, less that of the whole sequence."""
         return self.shift * (1 - LengthMean(1 / L, L))
 
+    def rise(self):
+        """First-order mean of the hidden score over the scale, beyond what the sum over tokens sees of it."""
+        return 1 - 1 / LengthMean(L, L)
+
+    def bend(self):
+        """Second-order mean of its square, less one, over that of its rise squared."""
+        mean_length = LengthMean(L, L)
+        return (mean_length - 2) / (mean_length - 1)
+
     def own_posterior(self, score):
         """Probability that a token with this chi* is the hidden one, for one who sees that token alone."""
         return 1 / (1 + (LengthMean(L, L) - 1) * exp(self.shift**2 / 2 - self.shift * score))
@@ -98,6 +107,14 @@ class Max:
     def lead_over_length(self):
         """E[mu_L / L], the mean of chi* at one given token if it is the hidden one: that token stands for all."""
         return Tokens(L, (x,), {p: (self.kernel, self.kernel)}).mean(hidden=p * x)
+
+    def rise(self):
+        """First-order mean of the hidden score over the scale, by Stein's identity at equal probabilities."""
+        return LengthMean(1 - 1 / L, L)
+
+    def bend(self):
+        """Second-order mean of its square, less one, over that of its rise squared."""
+        return LengthMean((1 - 1 / L) * (1 - 2 / L), L) / self.rise() ** 2
 
     def density(self, score):
         """Density of chi* at the hidden position over the normal one: E[L p | one token has this score]."""

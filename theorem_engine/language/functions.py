@@ -16,6 +16,7 @@ __all__ = [
     "SPECIAL",
     "OpenFunction",
     "OwenT",
+    "UpTo",
     "erfcx",
     "expm1",
     "log1p",
@@ -164,6 +165,27 @@ class log_softplus(sympy.Function):  # noqa: N801
     def definition(self) -> Any:
         """The function in elementary terms."""
         return sympy.log(sympy.log(1 + sympy.exp(self.args[0])))
+
+
+class UpTo(sympy.Function):
+    """``UpTo(value, left)``: a value of a cut expansion, known up to a term of the size of ``left``.
+
+    The value is that of the expansion; what was left out is its error, beside that of rounding.
+    """
+
+    nargs = 2
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """How fast the term left out changes is not known: its slope has an error beyond all bounds of use."""
+        return sympy.Integer(1) if argindex == 1 else UpTo(sympy.Integer(0), UNTOLD * self.args[1])
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        inside = rf"\left({printer._print(self.args[0])}\pm {printer._print(self.args[1])}\right)"
+        return inside + (f"^{{{exp}}}" if exp is not None else "")
+
+
+#: What makes an error of any size one that tells nothing.
+UNTOLD = sympy.Integer(10) ** 250
 
 
 class OpenFunction(sympy.Function):

@@ -9,6 +9,7 @@ from typing import Any
 from mpmath import mp
 
 from theorem_engine.backends.base import Backend, Numeric, outside_meanings, straight_line
+from theorem_engine.base.errors import NotAvailable
 from theorem_engine.base.exact import as_mpf
 from theorem_engine.language.domains import Structured
 from theorem_engine.planning.plan import Solve
@@ -30,6 +31,14 @@ def _owens_t(h: Any, a: Any) -> Any:
     return integrate(density, mp.zero, a) / (2 * mp.pi)
 
 
+def _up_to(x: Any, left: Any) -> Any:
+    if abs(left) > mp.eps * abs(x):
+        raise NotAvailable(
+            f"the value is that of an expansion, known up to a term of {mp.nstr(abs(left), 2)}: it has no more digits"
+        )
+    return x
+
+
 @cache
 def namespace() -> dict[str, Any]:
     """Numeric meaning of function names in generated code."""
@@ -45,6 +54,7 @@ def namespace() -> dict[str, Any]:
         "expm1": mp.expm1,
         "log1p": mp.log1p,
         "loggamma": mp.loggamma,
+        "UpTo": _up_to,
         "positive_part": lambda x: max(x, mp.zero),
         "softplus": lambda x: mp.log1p(mp.exp(x)),
         "log_softplus": lambda x: mp.log(mp.log1p(mp.exp(x))),

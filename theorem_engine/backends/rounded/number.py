@@ -100,6 +100,13 @@ class Rounded(np.lib.mixins.NDArrayOperatorsMixin):
         """The imaginary part; its error is no larger."""
         return Rounded(np.imag(self.value), self.error)
 
+    @staticmethod
+    def up_to(value: Any, left: Any) -> Rounded:
+        """A value of which a term of the size of ``left`` is missing."""
+        shape = np.shape(value_of(left))
+        missing = np.abs(value_of(left)) + error_of(left)
+        return Rounded((value_of(value) + np.zeros(shape))[()], error_of(value) + missing)
+
     def __float__(self) -> float:
         return float(np.real(self.value))
 

@@ -19,6 +19,7 @@ static double erfcx(double x) {
         "static double log_softplus(double x) {\n"
         "    return x < -37.0 ? x : log(x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x)));\n}\n"
     ),
+    "UpTo": "static double UpTo(double x, double left) { return x; }\n",
     "positive_part": "static double positive_part(double x) { return x > 0.0 ? x : 0.0; }\n",
     "sign": "static double sign(double x) { return (x > 0.0) - (x < 0.0); }\n",
     "loggamma": "static double loggamma(double x) { return lgamma(x); }\n",

@@ -10,7 +10,7 @@ import sympy
 from sympy.logic.boolalg import BooleanAtom
 
 from theorem_engine.language.application import Applied
-from theorem_engine.language.functions import positive_part
+from theorem_engine.language.functions import UpTo, positive_part
 from theorem_engine.language.operators.base import distinct_nodes
 from theorem_engine.language.statement import Total
 from theorem_engine.showing.formula.lines import plain
@@ -204,6 +204,7 @@ class Pen:
             (sympy.exp, lambda x: self._power_of_e(x.args[0])), (Total, self._total),
             (sympy.Piecewise, self._piecewise),
             (sympy.Integral, self._integral), (sympy.Abs, lambda x: fence(self.write(x.args[0]), "|", "|")),
+            (UpTo, lambda x: self._sum_with_error(*x.args)),
             (positive_part, lambda x: script(call(EMPTY, self.write(x.args[0])), below=sign("+", "+"))),
             (sympy.MatrixBase, self._matrix), ((sympy.Function, sympy.Max, sympy.Min), self._function),
             (sympy.logic.boolalg.BooleanFunction, self._logic), (sympy.core.relational.Relational, self._relation),
@@ -349,6 +350,11 @@ class Pen:
     def _piecewise(self, e: Any) -> Tree:
         rows = [(self.write(v), EMPTY if c == True else self.write(c)) for v, c in e.args]  # noqa: E712
         return cases(*rows)
+
+    def _sum_with_error(self, value: Any, left: Any) -> Tree:
+        """A value and what an expansion leaves out of it."""
+        plus_minus = sign(r"\pm", " ± ", "binary")
+        return fence(row(self.write(value), plus_minus, self.write(left), level=SUM), "(", ")")
 
     def _matrix(self, e: Any) -> Tree:
         return matrix(e.cols, tuple(self.write(x) for x in e))

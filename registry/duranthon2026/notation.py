@@ -79,9 +79,14 @@ GRAM = PositiveSemidefinite(
 
 #: A letter of its own: a small difference of large numbers is rounded once.
 rest = var("rest", r"\bar R_{kk}", "what k* does not see of k.k/D, q_kk - m_kk^2", NONNEGATIVE)
-#: A rest of k that is a difference of equal numbers to rounding, and one so small that its square is.
+#: A rest of k that is a difference of equal numbers to rounding.
 ROUNDED = q_kk * (1 - Rational(1, 10**15)) <= m_kk**2
-NEAR = q_kk * (1 - Rational(1, 10**14)) - m_kk**2 <= Rational(1, 10**10)
+
+
+def is_near(steepness):
+    """A rest of k so small that its square is rounding, in the unit in which scores move the weights."""
+    return q_kk * (1 - Rational(1, 10**14)) - m_kk**2 <= Rational(1, 10**10 * steepness)
+
 
 # quantities of a token and of its weights
 x = var("x", "x", "a token's standard normal score", REAL)

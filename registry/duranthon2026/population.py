@@ -13,7 +13,6 @@ from theorem_engine.registry.duranthon2026.conditioning import (
 from theorem_engine.registry.duranthon2026.notation import (
     GRAM,
     MODEL,
-    NEAR,
     ORDER,
     RISK,
     ROUNDED,
@@ -21,6 +20,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     L,
     activation,
     delta,
+    is_near,
     m_kk,
     nu,
     q_kk,
@@ -28,7 +28,7 @@ from theorem_engine.registry.duranthon2026.notation import (
     shift,
     task,
 )
-from theorem_engine.registry.duranthon2026.small_keys import excess_without_key, label_aligned
+from theorem_engine.registry.duranthon2026.small_keys import excess_without_key, label_aligned, steepness
 from theorem_engine.registry.duranthon2026.tasks import FINITE_SPIKE, task_of
 from theorem_engine.registry.duranthon2026.weights import weights_of
 
@@ -92,6 +92,6 @@ def _label(m, here, weights):
     # weights with kinks have no first-order terms, and a rest that is none in double precision is none for them
     if m.when(ROUNDED if weights.breaks else Eq(q_kk, m_kk**2)):
         return label_aligned(here, weights)
-    if not weights.breaks and m.when(NEAR):
+    if not weights.breaks and m.when(is_near(steepness(weights))):
         return label_aligned(here, weights, has_rest=True)
     return label_given_both(here, weights)

@@ -5,7 +5,7 @@ that k* does not see, the weights are smoothed by a little heat (rest/2 times se
 lemma, E zeta g(zeta) = E g'(zeta); around k = 0 they are a Taylor polynomial of the scores.
 """
 
-from sympy import sqrt
+from sympy import Abs, ceiling, sqrt
 
 from theorem_engine import LengthMean, Normalised
 from theorem_engine.base.errors import NotAvailable
@@ -50,6 +50,13 @@ def label_aligned(task, weights, has_rest=False):
         mixed = twice - pair.mean(each=(p * sigma * rate, sigma * (1 - 2 * sigma) * rate))
         first_order += m_kv * (q_kv - m_kk * m_vk) * mixed
     return level + first_order
+
+
+def steepness(weights):
+    """The square of the slope of log h at zero, or its second derivative there, as a whole number, at least one."""
+    log = weights.log_at(SCORE)
+    rate, bend = (log.diff(SCORE, k).subs(SCORE, 0) for k in (1, 2))
+    return max([1, *(int(ceiling(Abs(size))) for size in (rate**2, bend) if size.is_finite)])
 
 
 def excess_without_key(task, weights):

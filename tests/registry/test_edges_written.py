@@ -1,6 +1,7 @@
 """Kernels that users write, at strong signals and with exponents that no computer has, against closed forms."""
 
 import time
+from fractions import Fraction
 
 import pytest
 import sympy
@@ -112,3 +113,16 @@ def test_towers_of_exponentials_are_refused_before_they_are_computed(kernel):
     with pytest.raises((OutOfDomain, BadNumber), match=r"exponent|power"):
         te.predict("duranthon2026.manifold-risk", task="max", nu=2, L=3, activation=kernel, m_kk=1, m_vv=0.5)
     assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize("steep", [50, 1000])
+@pytest.mark.parametrize("norm", ["1.0001", "1.00000001"])
+def test_a_steep_kernel_and_a_short_key_are_softmax_and_a_long_one(steep, norm):
+    """What is small beside k* is so in the unit in which scores move the weights: exp(s x) at k/s is softmax at k."""
+    fixed = {"task": "max", "nu": 1, "L": 3, "m_vv": "0.5", "q_vv": 1, "m_kv": 0, "m_vk": 0, "q_kv": 0}
+    plain = te.predict("duranthon2026.population-risk", activation="softmax", m_kk=1, q_kk=norm, **fixed)
+    other = te.predict(
+        "duranthon2026.population-risk", activation=f"Normalised(exp({steep}*x))",
+        m_kk=Fraction(1, steep), q_kk=Fraction(norm) / steep**2, **fixed,
+    )  # fmt: skip
+    assert abs(plain.value - other.value) <= plain.error + other.error

@@ -6,6 +6,7 @@ import sympy
 
 from theorem_engine import ClassResolvent, Coin, Normal, Variance
 from theorem_engine.backends import get_backend
+from theorem_engine.base.reports import listening
 
 z, q = sympy.symbols("z q", real=True)
 u, v, y, w = sympy.symbols("u v y w", real=True)
@@ -73,3 +74,40 @@ def test_a_second_derivative_is_refused():
     form = ClassResolvent({(y, w): Coin()}, [[-z]], [[1]], q, [], [[0]], [1], [[1]])
     with pytest.raises(TypeError, match="second derivative"):
         form.diff(z).diff(z)
+
+
+def claimed(form, place):
+    """What the form is said to be off by."""
+    run = get_backend("float64").function([z, q], [form])
+    with listening() as notes:
+        value = float(run(*place)[0])
+    return value, float(np.max(notes[-1].error))
+
+
+def gauss(count, function):
+    """A mean over a standard normal by so many nodes, by NumPy."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+    return weights @ function(nodes) / weights.sum()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+def test_a_letter_of_few_nodes_is_said_to_be_off_by_what_more_nodes_change(count):
+    """Classes of their own: the form is the mean of 1/(q + u^2/4), by more nodes than any rule has."""
+    form = ClassResolvent({(u, v): Normal(count)}, [[q + u**2 / 4]], [[0]], 1, [], [[0]], [1], [[1]])
+    value, said = claimed(form, (0.0, 1.5))
+    off = abs(value - gauss(80, lambda x: 1 / (1.5 + x**2 / 4)))
+    assert off > 1e-6
+    assert 0.9 * off < said < 30 * off
+
+
+def test_what_two_letters_leave_is_not_hidden_by_their_opposite_signs():
+    """The mean of 3 + 1/(1 + u^2) - q/(1 + y^2), with q such that coarser rules of both leave it as it is."""
+    bell = {count: gauss(count, lambda x: 1 / (1 + x**2)) for count in (2, 4, 7, 80)}
+    share = (bell[4] - bell[2]) / (bell[7] - bell[4])
+    local = 1 / (3 + 1 / (1 + u**2) - q / (1 + y**2))
+    form = ClassResolvent({(u, v): Normal(4), (y, w): Normal(7)}, [[local]], [[0]], 1, [], [[0]], [1], [[1]])
+    value, said = claimed(form, (0.0, share))
+    off = abs(value - (3 + bell[80] - share * bell[80]))
+    assert value == pytest.approx(3 + bell[4] - share * bell[7], rel=1e-12)
+    assert off > 1e-3
+    assert said > off

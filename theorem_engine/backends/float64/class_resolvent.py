@@ -14,12 +14,12 @@ from theorem_engine.numerics.dyson import Array, Blocks, Solution, Variances, pr
 
 #: Pairs of classes whose kernels are evaluated together.
 HELD = 8192
-#: Nodes that a coarser rule has fewer, to see what the rule leaves.
+#: Share of the nodes that a coarser rule has, to see what the rule leaves.
 COARSER = 0.7
 
 
 def lower(forms: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> Numeric:
-    """The form and its derivatives share one solution; what a coarser rule gives instead says how far off they are."""
+    """The form and its derivatives share one solution; what coarser rules give instead says how far off they are."""
     first = forms[0]
     pieces = [_Pieces(first, first.parts, parameters, backend)]
     rates = {form.changes: _Pieces(first, form.changes, parameters, backend) for form in forms if form.changes}
@@ -40,13 +40,30 @@ def lower(forms: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend)
         best = values_at(counts, values)
         detail = values_at.detail  # type: ignore[attr-defined]
         if is_heard():
-            fewer = [count if len(law) > 1 else max(2, int(COARSER * count))
-                     for count, law in zip(counts, first.laws, strict=True)]  # fmt: skip
-            coarse = values_at(fewer, values)
-            note("Dyson equation", [abs(a - b) for a, b in zip(best, coarse, strict=True)], detail)
+            fewer, others = _coarser(counts, [len(law) > 1 for law in first.laws])
+            coarse = np.array(values_at(fewer, values))
+            left = abs(np.array(best) - coarse)
+            # one letter at a time: what two of them change may have opposite signs, and hides in the whole change
+            apart = sum((abs(values_at(other, values) - coarse) for other in others), np.zeros(len(best)))
+            note("Dyson equation", list(np.maximum(left, apart)), detail)
         return best
 
     return lambda *values: each_point(one, values)
+
+
+def _coarser(counts: list[int], is_coin: list[bool]) -> tuple[list[int], list[list[int]]]:
+    """A coarser rule of every letter, and rules in which one letter alone is finer than in that.
+
+    A letter of one or two nodes has no coarser rule worth comparing with, and is finer with one more node.
+    """
+    fewer = [count if coin else min(count, max(2, int(COARSER * count)))
+             for count, coin in zip(counts, is_coin, strict=True)]  # fmt: skip
+    others = []
+    for k, (count, coin) in enumerate(zip(counts, is_coin, strict=True)):
+        if not coin:
+            finer = count if fewer[k] < count else count + 1
+            others.append([*fewer[:k], finer, *fewer[k + 1 :]])
+    return fewer, others
 
 
 def _turned(pair: list[Any], first: tuple[Any, ...], second: tuple[Any, ...]) -> list[int]:

@@ -2,7 +2,9 @@
 
 W_K^T W_Q = s I + sum k_r q_r^T + rest. The rank parts are the singular values that stand out of the rest's bulk: of a
 square matrix with independent entries and root mean square singular value t the largest is 2 t, and what exceeds it by
-a quarter is no part of such a bulk.
+a quarter is no part of such a bulk. In few dimensions parts shift the trace so much that they do not stand out of what
+it leaves; there a multiple that with parts in fewer than half the dimensions leaves nothing but rounding is looked for
+first. It is the only one, as each would be an eigenvalue of more than half the dimensions.
 """
 
 from __future__ import annotations
@@ -20,8 +22,15 @@ from theorem_engine.registry.liao2026.readers import WeightsFile
 MOST, APART = 8, 1.25
 #: A singular value below this share of the multiple of the identity is rounding.
 ROUNDING = 1e-10
-#: Steps to the multiple of the identity, which the rank parts' own trace changes by order 1/p.
-STEPS = 20
+#: Steps to the multiple of the identity; r parts leave at most a share r/p < 1/2 of its error in each.
+STEPS = 50
+#: The multiple, the number of parts, and the singular vectors and values of what the multiple leaves.
+Split = tuple[float, int, Array, Array, Array]
+#: Up to this size parts may hide in the shift of the trace by all of them: r of one norm do where, relatively,
+#: 1 - r/p < 2 APART sqrt((r - 1)/p + (r/p)^2), which for MOST of them is up to p = 64; the double is ample.
+FEW = 16 * MOST
+#: A rest below this share of the weights is the rounding of single precision, and parts are so many times as large.
+LITTLE, GAP = 1e-6, 100.0
 #: A rest whose root mean square exceeds this share of the multiple of the identity is worth a warning.
 LARGE_REST = 0.1
 
@@ -97,17 +106,15 @@ def split_rank_parts(source: str, product: Array, mu: Array | None = None) -> Fi
 
     size, unit = product.shape[0], float(np.abs(product).max()) or 1.0
     product = product / unit
-    scale = float(np.trace(product)) / size
-    for _ in range(STEPS):
-        left, values, right = np.linalg.svd(product - scale * np.eye(size))
-        count = _standing_out(values, scale)
-        traces = sum(float(values[r] * (left[:, r] @ right[r])) for r in range(count))
-        better = (math.fsum(np.diag(product)) - traces) / size
-        moved, scale = abs(better - scale), better
-        if moved <= 1e-15 * abs(scale):
-            break
+    found = _without_rest(product) if size <= FEW else None
+    scale, count, left, values, right = found or _above_a_bulk(product)
     if not abs(scale) > 1e-9 * float(np.linalg.norm(product)):
         raise Rejected("has no identity-like part in W_K^T W_Q: less its rank parts, its trace vanishes")
+    if 2 * count >= size:
+        raise Rejected(
+            f"has {count} rank parts in {size} dimensions, half of them or more: what of W_K^T W_Q is the multiple of "
+            "the identity is not determined"
+        )
     keys = (left[:, :count] * np.sqrt(values[:count])).T * math.sqrt(unit)
     queries = (right[:count].T * np.sqrt(values[:count])).T * math.sqrt(unit)
     along = np.zeros(size) if mu is None else mu / np.linalg.norm(mu)
@@ -122,6 +129,52 @@ def split_rank_parts(source: str, product: Array, mu: Array | None = None) -> Fi
         float(values[count]) / abs(scale) if count < size else 0.0, spread, square,
         *_on_frame(rest, frame, spread, square),
     )  # fmt: skip
+
+
+def _above_a_bulk(product: Array) -> Split:
+    """The multiple, and the singular values that stand out of the bulk which it and they leave."""
+    import numpy as np
+
+    scale = float(np.trace(product)) / len(product)
+    for _ in range(STEPS):
+        left, values, right = np.linalg.svd(product - scale * np.eye(len(product)))
+        count = _standing_out(values, scale)
+        better = _unexplained(product, count, left, values, right)
+        moved, scale = abs(better - scale), better
+        if moved <= 1e-15 * abs(scale):
+            break
+    return scale, count, left, values, right
+
+
+def _without_rest(product: Array) -> Split | None:
+    """The same where parts in fewer than half the dimensions leave nothing but rounding; None elsewhere."""
+    import numpy as np
+
+    size = len(product)
+    # more than half of the eigenvalues are the multiple, but for the rounding of defective ones
+    scale = float(np.median(np.linalg.eigvals(product).real))
+    most, count = min(MOST, (size - 1) // 2), 0
+    for _ in range(STEPS):
+        left, values, right = np.linalg.svd(product - scale * np.eye(size))
+        if not count:
+            above = np.maximum(values[: most + 1], 1e-16 * values[0] + 1e-300)
+            count = 1 + int(np.argmax(above[:-1] / above[1:])) if most else 0
+            if not count or above[count - 1] < GAP * above[count]:
+                return None
+        better = _unexplained(product, count, left, values, right)
+        moved, scale = abs(better - scale), better
+        if moved <= 1e-15 * abs(scale):
+            break
+    is_rounding = values[count] <= min(LITTLE * (values[0] + abs(scale)), values[count - 1] / GAP)
+    return (scale, count, left, values, right) if is_rounding else None
+
+
+def _unexplained(product: Array, count: int, left: Array, values: Array, right: Array) -> float:
+    """The mean of the diagonal that the first parts do not explain."""
+    import numpy as np
+
+    traces = sum(float(values[r] * (left[:, r] @ right[r])) for r in range(count))
+    return (math.fsum(np.diag(product)) - traces) / len(product)
 
 
 def _on_frame(rest: Array, frame: Array, spread: float, square: float) -> Iterator[tuple[tuple[float, ...], ...]]:

@@ -38,6 +38,8 @@ LARGE_REST = 0.25
 CANCELLED = 64.0
 #: Slices of a matrix for products without rounding; four hold all bits of numbers of very different size.
 SLICES = 4
+#: A rank-one part below this share of the multiple of the identity is rounding.
+ROUNDING = 1e-10
 #: Steps to the multiple of the identity: the secant's are few, one by one they may be many where p is small.
 STEPS = 50
 _PLACE = re.compile(r"(?P<path>.+?)(?:#(?P<layer>[0-9]{1,4})(?:\.(?P<head>[0-9]{1,4}))?)?")
@@ -277,6 +279,11 @@ def split_rank_one(source: str, product: Array, mu: Array | None = None) -> Rank
     if not abs(scale) > 1e-9 * float(np.linalg.norm(product)):
         raise Rejected("has no identity-like part in W_K^T W_Q: less its rank-one part, its trace vanishes")
     strength = top / abs(scale)
+    if size == 2 and strength > ROUNDING:
+        raise Rejected(
+            "has a rank-one part in 2 dimensions, half of them: what of W_K^T W_Q is the multiple of the identity is "
+            "not determined"
+        )
     # in units of a negative multiple the rank-one part changes its sign, which the key takes
     left = left if scale > 0 else -left
     rest = product / scale - np.eye(size) - strength * np.outer(left, right)

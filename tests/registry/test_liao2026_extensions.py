@@ -190,7 +190,7 @@ READ_BY = ("interpolation-error", "finite-rank-error", "trained-weights-error", 
 
 
 @pytest.mark.filterwarnings("ignore::theorem_engine.base.errors.ValidityWarning")
-@pytest.mark.parametrize("p", [3, 4, 8])
+@pytest.mark.parametrize("p", [3, pytest.param(8, marks=pytest.mark.campaign)])
 def test_a_small_file_is_read_alike_by_every_entry(p, tmp_path):
     """One part of the identity's size, which the trace hides at p = 3; the products are given by hand."""
     rng = np.random.default_rng(p)

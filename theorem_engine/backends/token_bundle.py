@@ -10,7 +10,8 @@ from theorem_engine.language.operators.token_layout import make_layout
 
 
 @lru_cache(maxsize=1024)
-def _meaning_of(kind: str, means: tuple[Any, ...], parameters: tuple[Any, ...]) -> object:
+def meaning_of(kind: str, means: tuple[Any, ...], parameters: tuple[Any, ...]) -> object:
+    """The same object for the same operators over the same parameters, wherever they are compiled."""
     return object()
 
 
@@ -20,7 +21,7 @@ class TokenBundle:
     def __init__(self, means: tuple[Any, ...], parameters: tuple[Any, ...], backend: Backend) -> None:
         first = means[0]
         #: The same object for the same means, wherever they were compiled: what one has found the other need not find.
-        self.meaning = _meaning_of(type(self).__qualname__, means, parameters)
+        self.meaning = meaning_of(type(self).__qualname__, means, parameters)
         self.layout = make_layout(means)
         self.has_hidden = bool(first.has_hidden)
         #: The mass of tokens that are always there, then the coefficients of the products.

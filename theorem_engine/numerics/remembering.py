@@ -20,7 +20,11 @@ MOST, FEW = 4096, 256
 
 
 class Memory(dict[Any, Any]):
-    """Values by method and point."""
+    """Values by method and point; what took a whole search is kept apart, since it is worth more."""
+
+    def __init__(self, known: Memory | None = None) -> None:
+        super().__init__(known or {})
+        self.searched: dict[Any, Any] = {} if known is None else dict(known.searched)
 
 
 _memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
@@ -38,7 +42,7 @@ def remembering(known: Memory | None = None) -> Iterator[Memory]:
     if outer is not None:
         yield outer
         return
-    memory = Memory(known or {})
+    memory = Memory(known)
     token = _memory.set(memory)
     try:
         yield memory
@@ -47,13 +51,20 @@ def remembering(known: Memory | None = None) -> Iterator[Memory]:
 
 
 def handed_on(memory: Memory) -> Callable[[], Memory | None]:
-    """A function that returns a memory soon after, and None when others have taken its place."""
-    if 0 < len(memory) <= FEW:
+    """A function that returns a memory soon after, and None when others have taken its place.
+
+    Of a memory with more than a few values only what was searched for is handed on.
+    """
+    if len(memory) > FEW:
+        small = Memory()
+        small.searched = memory.searched
+        memory = small
+    if memory or memory.searched:
         _recent.append(memory)
     return ref(memory)
 
 
-def remembered(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+def remembered(key: tuple[Any, ...], make: Callable[[], Any], is_search: bool = False) -> Any:
     """The value that was made under this key, or a new one; what cannot be a key is made anew.
 
     What nobody listened to was made without its error, and is no answer where somebody listens.
@@ -61,14 +72,15 @@ def remembered(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     memory = _memory.get()
     if memory is None:
         return make()
+    values: dict[Any, Any] = memory.searched if is_search else memory
     heard = is_heard()
     try:
         for known in ((True, *key), (heard, *key)):
-            if known in memory:
-                return memory[known]
+            if known in values:
+                return values[known]
     except TypeError:
         return make()
-    if len(memory) >= MOST:
-        memory.clear()
-    memory[heard, *key] = found = make()
+    if len(values) >= (FEW if is_search else MOST):
+        values.clear()
+    values[heard, *key] = found = make()
     return found

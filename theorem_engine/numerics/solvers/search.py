@@ -12,6 +12,7 @@ import numpy as np
 
 from theorem_engine.base.errors import NotConverged
 from theorem_engine.numerics.roughly import Function, Graded
+from theorem_engine.numerics.solvers.torn import crossing
 
 SCAN = 129
 
@@ -30,19 +31,19 @@ def find_root(
     function: Callable[[float], float], low: float, high: float, *, last: bool = False, count: int = SCAN
 ) -> float:
     """The first (or last) sign change in [low, high], to full precision; infinity if there is none."""
-    from scipy.optimize import brentq
-
     points = [float(p) for p in scan_points(low, high, count)]
     # the scan begins at the end whose sign change is meant, and goes no farther than that
     if last:
         points.reverse()
     before, value = math.nan, math.nan
+    values: dict[float, float] = {}
     for i, point in enumerate(points):
         before, value = value, function(point)
+        values[point] = value
         if value == 0:
             return point
         if i and math.isfinite(before) and math.isfinite(value) and (before < 0) != (value < 0):
-            return float(brentq(function, *sorted((points[i - 1], point)), xtol=1e-300, rtol=8.9e-16, maxiter=500))
+            return crossing(function, values, *sorted((points[i - 1], point)))
     return math.inf
 
 

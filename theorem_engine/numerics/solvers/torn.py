@@ -22,8 +22,6 @@ def crossing(function: Callable[[float], float], known: dict[float, float], low:
 
     ``known`` are values that it has at these places and others.
     """
-    from scipy.optimize import brentq
-
     seen = {x: v for x, v in known.items() if math.isfinite(v)}
 
     def watched(x: float) -> float:
@@ -35,9 +33,17 @@ def crossing(function: Callable[[float], float], known: dict[float, float], low:
         return seen[x]
 
     try:
-        return float(brentq(watched, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500))
+        return _smooth(watched, low, high)
     except _Torn as torn:
-        return _edge(function, seen, *torn.bracket)
+        good, bad = _edge(function, seen, *torn.bracket)
+    # a plateau beside a steep place looks like a jump from afar
+    return good if bad is None else _smooth(function, *sorted((good, bad)))
+
+
+def _smooth(function: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500))
 
 
 class _Torn(Exception):
@@ -54,21 +60,29 @@ def _bracket(seen: dict[float, float], low: float, high: float) -> tuple[float, 
     return next((pair for pair in itertools.pairwise(inside) if seen[pair[0]] * seen[pair[1]] <= 0), (low, high))
 
 
+def _nearest(place: float, places: list[float]) -> float | None:
+    return min(places, key=lambda x: abs(x - place), default=None)
+
+
 def _is_torn(seen: dict[float, float], left: float, right: float) -> bool:
     """Whether one side stays large, and alike at two places, where the other is far smaller: there it jumps."""
     for here, other, beyond in (
         (left, right, [x for x in seen if x > right]),
         (right, left, [x for x in seen if x < left]),
     ):
-        far = min(beyond, key=lambda x, other=other: abs(x - other), default=None)
+        far = _nearest(other, beyond)
         size = SMALL * abs(seen[other])
         if far is not None and abs(seen[here]) < size and abs(seen[far] - seen[other]) <= size:
             return True
     return False
 
 
-def _edge(function: Callable[[float], float], seen: dict[float, float], left: float, right: float) -> float:
+def _edge(
+    function: Callable[[float], float], seen: dict[float, float], left: float, right: float
+) -> tuple[float, float | None]:
     """Where a function jumps: the last place on the side on which it is small, which is told to ``TORN``.
+
+    Where the other side comes down as well there is no jump, and both places are given.
 
     At a fold, where two solutions meet and there is none beyond, it falls like a square root and then ends: places on
     the small side tell by their values how far off that is. They are taken beside it, by as much as the last guess was
@@ -76,6 +90,7 @@ def _edge(function: Callable[[float], float], seen: dict[float, float], left: fl
     """
     good, bad = (left, right) if abs(seen[left]) < abs(seen[right]) else (right, left)
     sign, before = math.copysign(1.0, seen[good]), math.nan
+    height = abs(seen[bad])
     while abs(good - bad) > TORN * abs(good):
         side = sorted((x for x in seen if seen[x] * sign > 0), key=lambda x: abs(x - bad))[:3]
         guess = _where_it_ends(side, [seen[x] for x in side])
@@ -97,7 +112,9 @@ def _edge(function: Callable[[float], float], seen: dict[float, float], left: fl
             good = place
         else:
             bad = place
-    return good
+            if abs(value) < SMALL * height:
+                return good, bad
+    return good, None
 
 
 def _where_it_ends(places: list[float], values: list[float]) -> float:

@@ -7,6 +7,7 @@ import pytest
 from theorem_engine.numerics.remembering import handed_on, remembered, remembering
 from theorem_engine.numerics.solvers.following import been_to, one_search
 from theorem_engine.numerics.solvers.search import find_root
+from theorem_engine.numerics.solvers.torn import crossing
 
 
 @pytest.mark.parametrize("bend", [0.0, 0.3, -0.2])
@@ -52,3 +53,22 @@ def test_what_was_searched_for_is_handed_on_from_among_many_values():
     known = handed_on(memory)()
     with remembering(known):
         assert remembered(("root",), lambda: 8.0, is_search=True) == 7.0
+
+
+def _crossing(function, low, high):
+    return crossing(function, {low: function(low), high: function(high)}, low, high)
+
+
+@pytest.mark.parametrize("root", [0.3, 1e-3, 7.0])
+@pytest.mark.parametrize("steep", [5, 300, 1e5])
+def test_a_plateau_beside_a_steep_place_is_no_jump(root, steep):
+    """Known to the last digit, as any root of a smooth function."""
+    found = _crossing(lambda x: math.tanh(steep * (x - root) / root) + 1e-3 * (x - root), root / 50, root * 9)
+    assert abs(found - root) <= 4e-16 * root
+
+
+def test_lopsided_steps_are_no_jumps():
+    """Small on one side from afar, and still smooth: the place is where the logarithm says."""
+    found = _crossing(lambda x: 1 - 2 * math.exp(-9 * math.log1p(math.exp(400 * (x - 0.7)))), 0.1, 2.0)
+    truth = 0.7 + math.log(2 ** (1 / 9) - 1) / 400
+    assert abs(found - truth) <= 1e-15

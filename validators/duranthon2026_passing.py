@@ -39,17 +39,21 @@ def pass_messages(point: Point, rng: Generator) -> tuple[Array, Array]:
     for _ in range(int(point["steps"])):
         seen = np.moveaxis((tokens @ vectors.T).reshape(n, length, 2), 2, 0)
         # what a sample has put into the vectors itself is taken out again
-        omega, w = seen - pull / (1 + precision)[:, None, None]
-        tau = delta**2 + 1 / (1 + precision[1])
-        miss = labels[:, None] - w
-        chances = softmax(np.sqrt(nu) * omega - miss**2 / (2 * tau), axis=1)
-        pull = np.stack([np.sqrt(nu) * chances, chances * miss / tau])
+        pull = pulls(seen - pull / (1 + precision)[:, None, None], labels, delta**2 + 1 / (1 + precision[1]), nu)
         precision = alpha * np.mean(np.sum(pull**2, axis=2), axis=1)
         gathered = pull.reshape(2, -1) @ tokens / dimension
         # the likelihood of a spiked token carries |k|^2, whence the term in alpha nu
         kept = precision - np.array([alpha * nu, 0.0])
         vectors = (gathered + kept[:, None] * vectors) / (1 + precision)[:, None]
     return vectors[0], vectors[1]
+
+
+def pulls(fields: Array, labels: Array, width: Any, nu: float) -> Array:
+    """What each token pulls k and v with, given the cavity's scores and values and the variance of a label."""
+    omega, w = fields
+    miss = labels[:, None] - w
+    chances = softmax(np.sqrt(nu) * omega - miss**2 / (2 * width), axis=1)
+    return np.stack([np.sqrt(nu) * chances, chances * miss / width])
 
 
 def start_in_law(known: float, dimension: int, rng: Generator) -> Array:
@@ -80,11 +84,7 @@ def pass_messages_in_law(point: Point, rng: Generator) -> tuple[Array, Array]:
     precision, pull = np.full(2, known / (1 - known)), np.zeros((2, n, length))
     for step in range(int(point["steps"])):
         seen = np.moveaxis((along @ vectors.T).reshape(n, length, 2), 2, 0)
-        omega, w = seen - pull / (1 + precision)[:, None, None]
-        tau = delta**2 + 1 / (1 + precision[1])
-        miss = labels[:, None] - w
-        chances = softmax(np.sqrt(nu) * omega - miss**2 / (2 * tau), axis=1)
-        pull = np.stack([np.sqrt(nu) * chances, chances * miss / tau])
+        pull = pulls(seen - pull / (1 + precision)[:, None, None], labels, delta**2 + 1 / (1 + precision[1]), nu)
         precision = alpha * np.mean(np.sum(pull**2, axis=2), axis=1)
         flat = pull.reshape(2, -1).T
         # the pulls beside those seen before, and what the tokens beside all directions put together with them

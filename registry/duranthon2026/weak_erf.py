@@ -3,8 +3,9 @@
 With S and Q expanded in N (nu in the spiked task, nu^2 in the max task) the gain L S^2/Q - 1 is N times a function of
 the slope whose maximum does not see the shift; N^2 tells the shift, N^3 how it moves. With r = w'/w at the shift c the
 slope is m = scale * rise/r, the shift solves 2 c/r = -bend, and the next terms c_1 N of the shift and m_1 N of m/m_0
-are quotients of polynomials in c and r. Over all mean lengths |c_1| < 1 + |c| and |m_1| < 1 in the spiked task; in the
-max task, where lengths may vary, |c_1| < 2 (1 + c^2) and |m_1| < 2 (1 + |c|). Twice that is stated as the error.
+are quotients of polynomials in c and r. At mean lengths from 1.00001 to 5000 |c_1| < 1 + |c| and |m_1| < 1 were seen
+in the spiked task, and |c_1| < 2 (1 + c^2), |m_1| < 2 (1 + |c|) in the max task, where lengths may vary; neither is
+proved. Twice that is stated as the error.
 At the first-order place the risk is above its minimum by less than N^3/(10 E[L]).
 """
 
